@@ -1,0 +1,62 @@
+"""One chat loop for every text environment: observations are user messages, replies are actions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from aes.protocols import Environment, Policy
+from aes.types import Episode, Message
+
+
+@dataclass(frozen=True)
+class ChatTask:
+    """A Task made of an environment: `make(goal)` gives a fresh environment for one episode.
+
+    The fitness is the sum of the rewards; success is `info["success"]` of the last step where the environment
+    gives it, else a fitness of at least 1. Numbers in the last `info` travel in the Episode's `info`.
+
+    Example:
+        task = ChatTask("guess", make=GuessEnv, train_goals=range(100), eval_goals=range(100, 150))
+    """
+
+    name: str
+    make: Callable[[Any], Environment]
+    train_goals: Sequence[Any]
+    eval_goals: Sequence[Any]
+    system: str | None = None
+    max_turns: int = 15
+    fingerprint: Mapping[str, str] = field(default_factory=dict)
+
+    async def play(self, policy: Policy, goal: Any, seed: int) -> Episode:
+        """Play one goal; lets EpisodeError and cancellation pass, and leaves nothing behind."""
+        env = self.make(goal)
+        observation, info = env.reset(seed=seed)
+        messages: list[Message] = []
+        if self.system is not None:
+            messages.append({"role": "system", "content": self.system})
+        fitness, tokens, turns, over = 0.0, 0, 0, False
+        while not over and turns < self.max_turns:
+            messages.append({"role": "user", "content": observation})
+            reply = await policy.complete(messages, seed=turn_seed(seed, turns))
+            messages.append({"role": "assistant", "content": reply.text})
+            observation, reward, terminated, truncated, info = env.step(reply.text)
+            fitness, tokens, turns = fitness + reward, tokens + len(reply.token_ids), turns + 1
+            over = terminated or truncated
+        return Episode(
+            fitness=fitness,
+            success=bool(info.get("success", fitness >= 1.0)),
+            turns=turns,
+            tokens=tokens,
+            transcript=tuple(messages),
+            info={key: float(value) for key, value in info.items() if isinstance(value, int | float)},
+        )
+
+
+def turn_seed(seed: int, turn: int) -> int:
+    """The sampling seed of one turn: it belongs to the goal and the turn, not to the member.
+
+    Members of one proposal then share their luck (common random numbers), so that only their weights differ.
+    """
+    return (seed * 0x9E3779B1 + turn * 0x85EBCA6B) & 0x7FFFFFFF

@@ -1,0 +1,62 @@
+"""Everything aes raises on purpose.
+
+    AesError
+    |- UsageError (ValueError)        the user can cure it: a flag, a field, a file
+    |  |- ConfigError                 settings that contradict each other or a limit
+    |  `- DataError                   a file that is missing, broken or not what it should be
+    |- EngineError (RuntimeError)     the engine cannot go on
+    |  |- EngineMissing (UsageError)  the library behind it is not installed
+    |  |- CanaryFailed                adapters are not applied as they should be
+    |  `- DigestMismatch              engines disagree about the centre
+    `- EpisodeError                   one episode cannot go on: typed into data, never the end of a run
+       |- ContextOverflow             the conversation has outgrown the model's context
+       `- GenerationFailed            the engine refused or lost one request
+
+A message says what is wrong, shows the value, and names the cure.
+"""
+
+from __future__ import annotations
+
+
+class AesError(Exception):
+    """Root of every error that aes raises on purpose."""
+
+
+class UsageError(AesError, ValueError):
+    """Something the user can cure; the command line prints it as one line and exits with code 2."""
+
+
+class ConfigError(UsageError):
+    """Settings that contradict each other or exceed a limit."""
+
+
+class DataError(UsageError):
+    """A file that is missing, broken, or not what it should be."""
+
+
+class EngineError(AesError, RuntimeError):
+    """An engine that cannot go on."""
+
+
+class EngineMissing(EngineError, UsageError):
+    """The library behind an engine is not installed."""
+
+
+class CanaryFailed(EngineError):
+    """The start-up canary saw that adapters are not applied as they should be."""
+
+
+class DigestMismatch(EngineError):
+    """Engines that applied the same updates hold different centres."""
+
+
+class EpisodeError(AesError):
+    """One episode that cannot go on; the runtime turns it into a failed Episode."""
+
+
+class ContextOverflow(EpisodeError):
+    """A conversation that has outgrown the model's context."""
+
+
+class GenerationFailed(EpisodeError):
+    """A request that the engine refused or lost."""

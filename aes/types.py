@@ -1,0 +1,119 @@
+"""What travels between the parts of a run: small frozen records, no behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+
+class Message(TypedDict):
+    """One chat message, in the words of the OpenAI chat format."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How one completion is drawn. Temperature 0 is greedy; `seed` matters only above it."""
+
+    max_tokens: int = 64
+    temperature: float = 0.0
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What a policy answered: its text, its token ids, and why it ended (`stop` or `length`)."""
+
+    text: str
+    token_ids: tuple[int, ...]
+    prompt_tokens: int
+    finish_reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One played goal. A failed episode is data: `failure` says why and `fitness` is then ignored."""
+
+    fitness: float
+    success: bool
+    turns: int
+    tokens: int
+    failure: str | None = None
+    transcript: tuple[Message, ...] = ()
+    info: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One policy an engine can serve: the adapter theta_version + sign * sigma * eps(seed).
+
+    Sign 0 is the centre itself (evaluation); seed and sigma are then without meaning.
+    """
+
+    version: int
+    seed: int = 0
+    sign: int = 0
+    sigma: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """A name unique to these weights, which the engine's adapter and prefix caches key on."""
+        return f"v{self.version}/s{self.seed}/{self.sign:+d}/{self.sigma!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One summand of an update: coefficient * eps(seed)."""
+
+    seed: int
+    coefficient: float
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """theta_{version+1} = theta_version + shrink * (theta_0 - theta_version) + sum of terms."""
+
+    version: int
+    terms: tuple[Term, ...]
+    shrink: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One direction sent out for measurement: its members play the same goals at one version.
+
+    `index` counts dispatches in the run and never repeats; `signs` is (1, -1) for an antithetic pair and
+    (1,) for a lone member; `update` is the update a controlled schedule reserves it for (None: any);
+    `goals` are positions in the task's training goals.
+    """
+
+    index: int
+    seed: int
+    version: int
+    sigma: float
+    signs: tuple[int, ...]
+    goals: tuple[int, ...]
+    update: int | None = None
+
+    @property
+    def members(self) -> tuple[Member, ...]:
+        """The adapters this proposal needs, in the order of its signs."""
+        return tuple(Member(self.version, self.seed, sign, self.sigma) for sign in self.signs)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The fitness of one proposal: per member, the mean over the goals that every member finished."""
+
+    proposal: Proposal
+    fitness: tuple[float, ...]
+    episodes: int
+    failures: int
+    tokens: int
+    turns: int
+    successes: int
+    seconds: float
