@@ -75,11 +75,15 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """theta_{version+1} = theta_version + shrink * (theta_0 - theta_version) + sum of terms."""
+    """What takes the centre from `version` to the next: see `Centre.advance` for the formula.
+
+    Without terms it is a skipped update: the version counts on, theta stays.
+    """
 
     version: int
     terms: tuple[Term, ...]
     shrink: float = 0.0
+    momentum: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,143 @@
+"""What happens in a run, as records: the journal writes them, a live view and `async for event in run` read them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aes.types import Measurement, Proposal, Update
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The run is ready: engines hold version 0 with this digest."""
+
+    digest: str
+    dim: int
+    base_version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatched:
+    """A proposal went out."""
+
+    proposal: Proposal
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A proposal was measured; it now waits to be consumed."""
+
+    measurement: Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeFailed:
+    """One try of one episode failed; `excused` when no further try follows."""
+
+    proposal: int
+    goal: int
+    reason: str
+    excused: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A proposal was given up: `late` under on_stale = drop, `void` when too few episodes were good."""
+
+    proposal: Proposal
+    reason: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    """An update was applied: which measurements it consumed, at which lag, and where the centre is now.
+
+    `moved` maps a lag to ||theta_v - theta_{v - lag}|| / sigma: how far a measurement of that lag was from the centre.
+    `skipped` says that all fitness was equal, so that nothing changed but the version. `waited` is the seconds since
+    the update before.
+    """
+
+    update: Update
+    consumed: tuple[int, ...]
+    lags: tuple[int, ...]
+    fitness: float
+    deviation: float
+    digest: str
+    moved: dict[int, float]
+    skipped: bool
+    waited: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """The centre of a version played held-out goals: one score per goal (nan: failed), in order of the goals."""
+
+    version: int
+    scores: tuple[float, ...]
+    successes: int
+    failures: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """All updates are applied and all evaluations are in."""
+
+    version: int
+    seconds: float
+
+
+Event = Started | Dispatched | Measured | EpisodeFailed | Dropped | Updated | Evaluated | Finished
+
+
+class Stream:
+    """A bounded queue of events for one reader, who may be slow: when full, the oldest are forgotten and counted."""
+
+    def __init__(self, limit: int = 10_000) -> None:
+        self._events: deque[Event] = deque(maxlen=limit)
+        self._news = asyncio.Event()
+        self._closed = False
+        self.forgotten = 0
+
+    def put(self, event: Event) -> None:
+        """Add an event; never waits."""
+        self.forgotten += len(self._events) == self._events.maxlen
+        self._events.append(event)
+        self._news.set()
+
+    def close(self) -> None:
+        """End the stream after what is in it."""
+        self._closed = True
+        self._news.set()
+
+    def __aiter__(self) -> Stream:
+        return self
+
+    async def __anext__(self) -> Event:
+        """The next event; cancelling loses none."""
+        while not self._events:
+            if self._closed:
+                raise StopAsyncIteration
+            self._news.clear()
+            await self._news.wait()
+        return self._events.popleft()
+
+
+class Bus:
+    """Hands every event to every listener at once, in order; listeners must not block."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[Event], None]] = []
+
+    def subscribe(self, listener: Callable[[Event], None]) -> None:
+        """Have `listener` called with every event from now on."""
+        self._listeners.append(listener)
+
+    def emit(self, event: Event) -> None:
+        """Tell every listener."""
+        for listener in self._listeners:
+            listener(event)

@@ -1,0 +1,120 @@
+"""Schedules: which version each proposal is dispatched from, and which measurements each update consumes.
+
+`Natural` dispatches from the newest centre as slots free up and consumes in order of arrival. `Controlled` fixes the
+lag of every measurement in advance (update t: round(f * n) of lag min(t, max_lag), the rest of lag 0), so that what is
+learned depends on seeds alone and not on timing. Both are pure: they read the ledger and hand out plans.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from aes.ledger import Ledger, first_choice
+from aes.types import Measurement, Proposal
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Slot:
+    """A place for one proposal: the update it is reserved for (None: any), its number in the run, its version."""
+
+    update: int | None
+    index: int
+    version: int
+
+
+class Schedule(Protocol):
+    """What the runtime asks of a schedule."""
+
+    def propose(self, ledger: Ledger, version: int) -> Slot | None:
+        """The next proposal to dispatch while `version` is the newest, or None to wait."""
+        ...
+
+    def choose(self, ledger: Ledger, version: int) -> Sequence[Measurement] | None:
+        """The measurements of the update of `version`, or None while they are not all in."""
+        ...
+
+    def late(self, ledger: Ledger, version: int) -> Sequence[Proposal]:
+        """Entries that the update of `version` must not leave open: consumed by it, or else dropped."""
+        ...
+
+    def replace(self, proposal: Proposal) -> None:
+        """Make up for a proposal that came to nothing."""
+        ...
+
+
+class Natural:
+    """Natural asynchrony under a hard bound: `wait` for stragglers (nothing is lost), or `drop` them."""
+
+    def __init__(self, per_update: int, updates: int, drop: bool = False) -> None:
+        self._budget = per_update * updates
+        self._drop = drop
+        self._index = 0
+
+    def propose(self, ledger: Ledger, version: int) -> Slot | None:
+        """Dispatch from the newest version while the ledger has room, and never more than the run consumes."""
+        if ledger.room <= 0 or self._budget == 0:
+            return None
+        self._budget -= 1
+        self._index += 1
+        return Slot(None, self._index - 1, version)
+
+    def choose(self, ledger: Ledger, version: int) -> Sequence[Measurement] | None:
+        """In order of arrival, older ones first where the bound needs it."""
+        if not self._drop:
+            return first_choice(ledger, version)
+        return ledger.arrived[: ledger.per_update] if len(ledger.arrived) >= ledger.per_update else None
+
+    def late(self, ledger: Ledger, version: int) -> Sequence[Proposal]:
+        """With `drop`, whatever the next update could not consume within the bound; with `wait`, nothing."""
+        return ledger.too_old(version) if self._drop else ()
+
+    def replace(self, proposal: Proposal) -> None:
+        """Allow one more proposal, of the newest version then."""
+        self._budget += 1
+
+
+class Controlled:
+    """A plan fixed in advance: members that must be stale need only a centre already known, so they run ahead."""
+
+    def __init__(self, per_update: int, updates: int, max_lag: int, stale_frac: float) -> None:
+        self._per_update = per_update
+        self._updates = updates
+        self._max_lag = max_lag
+        self._stale = round(stale_frac * per_update)
+        self._extra = per_update * updates
+        self._released = -1
+        self._ready: list[Slot] = []
+
+    def propose(self, ledger: Ledger, version: int) -> Slot | None:
+        """The most urgent planned proposal whose version exists."""
+        while self._released < version:
+            self._released += 1
+            for slot in self._plan(self._released):
+                heapq.heappush(self._ready, slot)
+        return heapq.heappop(self._ready) if self._ready and ledger.room > 0 else None
+
+    def choose(self, ledger: Ledger, version: int) -> Sequence[Measurement] | None:
+        """Exactly the measurements planned for this update, in the order of the plan."""
+        due = [m for m in ledger.arrived if m.proposal.update == version]
+        return sorted(due, key=lambda m: m.proposal.index) if len(due) == self._per_update else None
+
+    def late(self, ledger: Ledger, version: int) -> Sequence[Proposal]:
+        """Nothing: the plan never lets a measurement grow too old."""
+        return ()
+
+    def replace(self, proposal: Proposal) -> None:
+        """Plan the same place again with a new direction, from the same version."""
+        heapq.heappush(self._ready, Slot(proposal.update, self._extra, proposal.version))
+        self._extra += 1
+
+    def _plan(self, version: int) -> list[Slot]:
+        """Every place that is dispatched from `version`."""
+        return [
+            Slot(update, update * self._per_update + j, version)
+            for update in range(version, min(version + self._max_lag + 1, self._updates))
+            for j in range(self._per_update)
+            if update - (min(update, self._max_lag) if j < self._stale else 0) == version
+        ]
