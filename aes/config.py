@@ -98,7 +98,7 @@ class Config(Settings):
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """ "; did you mean X?" for the nearest known word, or nothing."""
+    """A question that offers the nearest known word, or nothing."""
     match = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f"; did you mean {match[0]!r}?" if match else ""
 

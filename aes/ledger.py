@@ -82,7 +82,7 @@ class Ledger:
         return tuple(p for p in self._open.values() if p.version <= version - self.max_lag)
 
     def take(self, version: int, chosen: Sequence[Measurement]) -> None:
-        """Consume measurements in the update of `version`. Raises AesError, changing nothing, if that breaks the bound."""
+        """Consume measurements in the update of `version`; raises AesError, changing nothing, beyond the bound."""
         for measurement in chosen:
             self._check_lag(version, measurement)
         left = {p.index for p in self.too_old(version)} - {m.proposal.index for m in chosen}
