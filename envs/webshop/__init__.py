@@ -1,0 +1,1 @@
+"""WebShop in pure Python: catalogue, search, goals, reward and the text shop, all in memory."""
