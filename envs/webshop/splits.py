@@ -22,7 +22,7 @@ def split_range(split: Split, goals: int) -> range:
     """
     test, dev = (_TEST, _DEV) if goals >= _FULL_AT else (max(1, goals // 6), max(1, goals // 6))
     bounds = {
-        "test": range(0, min(test, goals)),
+        "test": range(min(test, goals)),
         "dev": range(min(test, goals), min(test + dev, goals)),
         "train": range(min(test + dev, goals), goals),
         "all": range(goals),
