@@ -7,13 +7,13 @@ one device type, which the digest proves.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import torch
 
 from aes import noise
 from aes.errors import EngineError
-from aes.types import Member, Update
+from aes.types import Advanced, Member, Update
 
 
 class Centre:
@@ -30,13 +30,14 @@ class Centre:
         """The versions still held, oldest first."""
         return tuple(sorted(self._versions))
 
-    def advance(self, update: Update, keep: Iterable[int]) -> str:
-        """Apply one update to the newest version, forget versions not in `keep`, and return the new digest.
+    def advance(self, update: Update, keep: Collection[int] = (), lags: Collection[int] = ()) -> Advanced:
+        """Apply one update to the newest version, then forget versions not in `keep`.
 
         velocity = momentum * velocity + sum_i coefficient_i * eps(seed_i)
         theta_{v+1} = theta_v + shrink * (theta_0 - theta_v) + velocity
 
-        An update without terms leaves theta as it is. Raises EngineError when it does not follow the newest version.
+        An update without terms leaves theta as it is. `lags` are those whose distance to the new version is wanted.
+        Raises EngineError when the update does not follow the newest version.
         """
         if update.version != self.newest:
             raise EngineError(f"update of version {update.version} sent to a centre at version {self.newest}")
@@ -46,10 +47,10 @@ class Centre:
                 theta.lerp_(self._start, update.shrink)
             theta.add_(self._step(update))
         self.newest += 1
-        wanted = {*keep, self.newest}
-        self._versions = {v: held for v, held in self._versions.items() if v in wanted}
         self._versions[self.newest] = theta
-        return self.digest()
+        moved = {lag: self._distance(self.newest - lag) for lag in lags}
+        self._versions = {v: held for v, held in self._versions.items() if v in keep or v == self.newest}
+        return Advanced(self.digest(), moved)
 
     def vector(self, version: int) -> torch.Tensor:
         """theta_version [dim] itself, not a copy. Raises EngineError when it is no longer held."""
@@ -64,15 +65,14 @@ class Centre:
             noise.add_direction(theta, member.seed, member.sign * member.sigma)
         return theta
 
-    def distance(self, old: int, new: int) -> float:
-        """||theta_new - theta_old||, or nan when one is no longer held."""
-        if old not in self._versions or new not in self._versions:
-            return float("nan")
-        return float(torch.linalg.vector_norm(self._versions[new] - self._versions[old]))
-
     def digest(self) -> str:
         """A hash of the newest version's bytes: equal exactly when the bits are."""
         return hashlib.blake2b(self._versions[self.newest].cpu().numpy().tobytes(), digest_size=16).hexdigest()
+
+    def _distance(self, version: int) -> float:
+        if version not in self._versions:
+            return float("nan")
+        return float(torch.linalg.vector_norm(self._versions[self.newest] - self._versions[version]))
 
     def _step(self, update: Update) -> torch.Tensor:
         if self._velocity is None or not update.momentum:

@@ -97,6 +97,23 @@ class Config(Settings):
         return f"controlled, {self.stale_frac:.0%} of measurements at lag {self.max_lag}"
 
 
+class Lora(Settings):
+    """The adapter space: which low-rank factors are trained, and how A starts."""
+
+    rank: Annotated[int, Field(ge=1, le=512, description="Rank of every adapter.")] = 8
+    alpha: Annotated[float | None, Field(gt=0, description="Scale alpha / rank of B A (None: alpha = rank).")] = None
+    targets: Annotated[
+        tuple[str, ...], Field(min_length=1, description="Linear layers by name (down_proj), or all-linear.")
+    ] = ("all-linear",)
+    layers: Annotated[
+        tuple[int, ...] | None, Field(description="Layer numbers, negative from the end (None: all).")
+    ] = None
+    factors: Annotated[Literal["B", "AB"], Field(description="Perturb and train B alone, or both factors.")] = "B"
+    basis: Annotated[
+        Literal["random", "activations"], Field(description="A from a seed, or from the inputs the base model sees.")
+    ] = "random"
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """A question that offers the nearest known word, or nothing."""
     match = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)

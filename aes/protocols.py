@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from aes.types import Completion, Episode, Message
+from aes.types import Advanced, Completion, Episode, Member, Message, Sampling, Update
 
 
 @runtime_checkable
@@ -71,4 +73,98 @@ class Environment(Protocol):
 
     def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take the agent's words; return observation, reward, terminated, truncated, info."""
+        ...
+
+
+class Codec(Protocol):
+    """From messages to token ids and back, for one model."""
+
+    @property
+    def end_ids(self) -> frozenset[int]:
+        """Token ids that end a reply."""
+        ...
+
+    def render(self, messages: Sequence[Message]) -> str:
+        """The conversation as the model's prompt text, ready for its next reply."""
+        ...
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids of prompt text; adds nothing."""
+        ...
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """The text of a reply, without tokens that end it."""
+        ...
+
+
+class Seat(Protocol):
+    """One member's place in an engine: its adapter is loaded, or will be at the first request."""
+
+    async def generate(self, prompt: Sequence[int], sampling: Sampling) -> Completion:
+        """Answer token ids. Cancelling aborts the request. Raises GenerationFailed or EngineError."""
+        ...
+
+
+class Engine(Protocol):
+    """What serves members: vLLM on one device, several of them behind one front, or a fake.
+
+    An engine is an async context manager; entering it loads the model, leaving it ends every process it started.
+    """
+
+    @property
+    def slots(self) -> int:
+        """How many training members may decode together; one more place is kept for evaluation."""
+        ...
+
+    @property
+    def context(self) -> int:
+        """The longest conversation in tokens, prompt and reply together."""
+        ...
+
+    @property
+    def codec(self) -> Codec:
+        """The model's tokenizer and chat template."""
+        ...
+
+    @property
+    def wants_observation(self) -> bool:
+        """Whether `observe` must see episodes of the base model before `start`."""
+        ...
+
+    @property
+    def fingerprint(self) -> Mapping[str, str]:
+        """What results depend on: model, adapter space, device type, library versions."""
+        ...
+
+    @property
+    def load(self) -> Sequence[tuple[str, int]]:
+        """Per device: its name and how many members sit there now."""
+        ...
+
+    async def __aenter__(self) -> Engine: ...
+
+    async def __aexit__(self, *exc: object) -> None: ...
+
+    def seat(self, member: Member) -> AbstractAsyncContextManager[Seat]:
+        """A place for one member until the context is left."""
+        ...
+
+    async def observe(self, on: bool) -> None:
+        """Begin or end the recording of module inputs (for adapters that start from activations)."""
+        ...
+
+    async def start(self, seed: int, sigma: float, basis: Path) -> tuple[str, int]:
+        """Make version 0, prove at this sigma that adapters are applied (the canary), and return (digest, dim).
+
+        Adapters that start from activations write their basis to the file `basis`, or read it where it exists.
+        Raises CanaryFailed.
+        """
+        ...
+
+    async def advance(self, update: Update, keep: Collection[int], lags: Collection[int]) -> Advanced:
+        """Apply an update; keep only the versions in `keep` and the newest. Raises EngineError, DigestMismatch."""
+        ...
+
+    async def export(self, version: int, folder: Path) -> None:
+        """Write a version's adapter in PEFT format."""
         ...

@@ -64,6 +64,12 @@ class Member:
         """A name unique to these weights, which the engine's adapter and prefix caches key on."""
         return f"v{self.version}/s{self.seed}/{self.sign:+d}/{self.sigma!r}"
 
+    @classmethod
+    def from_name(cls, name: str) -> Member:
+        """The member that a name stands for."""
+        version, seed, sign, sigma = name.split("/")
+        return cls(int(version[1:]), int(seed[1:]), int(sign), float(sigma))
+
 
 @dataclass(frozen=True, slots=True)
 class Term:
@@ -121,3 +127,14 @@ class Measurement:
     turns: int
     successes: int
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """What an engine says after an update: the digest of the newest version, and how far it is from older ones.
+
+    `moved` maps a lag to ||theta_new - theta_{new - lag}|| (nan where that version is no longer held).
+    """
+
+    digest: str
+    moved: Mapping[int, float]

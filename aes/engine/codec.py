@@ -1,0 +1,55 @@
+"""Messages to token ids for a Hugging Face model: its own tokenizer and chat template."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from aes.errors import DataError
+from aes.types import Message
+
+
+class ChatCodec:
+    """A tokenizer with its chat template; a model without one gets its messages as plain paragraphs."""
+
+    def __init__(self, tokenizer: Any, end_ids: frozenset[int]) -> None:
+        self._tokenizer = tokenizer
+        self.end_ids = end_ids
+
+    @classmethod
+    def load(cls, model: str) -> ChatCodec:
+        """Read tokenizer and end tokens of a model folder or name. Blocks; raises DataError."""
+        from transformers import AutoTokenizer, GenerationConfig
+
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(model)
+        except (OSError, ValueError) as error:
+            raise DataError(f"model {model}: no usable tokenizer ({_first_line(error)}); name another model") from None
+        ends = {tokenizer.eos_token_id}
+        if Path(model, "generation_config.json").is_file():
+            declared = GenerationConfig.from_pretrained(model).eos_token_id
+            ends |= set(declared if isinstance(declared, list) else [declared])
+        return cls(tokenizer, frozenset(end for end in ends if end is not None))
+
+    def render(self, messages: Sequence[Message]) -> str:
+        """The chat template's text with the generation prompt at its end."""
+        if self._tokenizer.chat_template is None:
+            return "\n\n".join(m["content"] for m in messages) + "\n\n"
+        text: str = self._tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True)
+        return text
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids; special tokens only where the text spells them."""
+        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
+        return ids
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """The reply's text, its end tokens left out."""
+        kept = [token for token in token_ids if token not in self.end_ids]
+        text: str = self._tokenizer.decode(kept, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        return text
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0][:200]

@@ -1,0 +1,170 @@
+"""A fake engine: a tiny deterministic policy that really learns, in milliseconds. Public, for your tests too.
+
+The policy is linear. It reads the replies it may give from the prompt (every `verb[argument]` in the last message, or a
+fixed list), scores each by theta . features(reply, conversation), and gives the best one, the first among equals. The
+features are signed hashes of what a small agent could go by: the verb at this turn, whether it was said before, how
+much of the argument stands in the first message, and the words of the last message.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import zlib
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import save_file
+
+from aes.centre import Centre
+from aes.types import Advanced, Completion, Member, Message, Sampling, Update
+
+Latency = Callable[[Member, int], float]
+
+_ACTION = re.compile(r"\w+\[[^\]\n]*\]")
+_OPEN = re.compile(r"<[^>]*>|\.\.\.")
+_WORD = re.compile(r"\w+")
+
+
+class TextCodec:
+    """Messages as UTF-8 bytes, one token a byte; control characters mark roles."""
+
+    end_ids = frozenset({0})
+
+    def render(self, messages: Sequence[Message]) -> str:
+        """One record per message, then the mark of the reply to come."""
+        return "".join(f"\x1e{m['role']}\x1f{m['content']}" for m in messages) + "\x1eassistant\x1f"
+
+    def encode(self, text: str) -> list[int]:
+        """Bytes."""
+        return list(text.encode())
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Text of bytes, without the end mark."""
+        return bytes(t for t in token_ids if t).decode(errors="replace")
+
+
+class FakeEngine:
+    """Serves members of a linear policy in this process.
+
+    Args:
+        replies: what the policy may say where the prompt offers no `verb[argument]`.
+        dim: length of theta.
+        slots: training members at once.
+        latency: seconds one reply takes, by member and prompt length; None yields to the loop once.
+    """
+
+    context = 1 << 20
+    wants_observation = False
+
+    def __init__(
+        self, replies: Sequence[str] = ("yes", "no"), dim: int = 256, slots: int = 16, latency: Latency | None = None
+    ) -> None:
+        self.codec = TextCodec()
+        self.slots = slots
+        self._replies = tuple(replies)
+        self._dim = dim
+        self._latency = latency
+        self._centre = Centre(torch.zeros(dim))
+        self._seated = 0
+
+    @property
+    def fingerprint(self) -> Mapping[str, str]:
+        """The engine's name and size."""
+        return {"engine": "fake", "dim": str(self._dim), "device": "cpu"}
+
+    @property
+    def load(self) -> Sequence[tuple[str, int]]:
+        """One device, and the members seated on it."""
+        return (("fake", self._seated),)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        return None
+
+    @asynccontextmanager
+    async def seat(self, member: Member) -> AsyncIterator[FakeSeat]:
+        """Build the member's weights and keep them until the context is left."""
+        self._seated += 1
+        try:
+            weights = self._centre.member(member).numpy().astype(np.float64)
+            yield FakeSeat(member, weights, self._replies, self._latency)
+        finally:
+            self._seated -= 1
+
+    async def observe(self, on: bool) -> None:
+        """Nothing to record."""
+
+    async def start(self, seed: int, sigma: float, basis: Path) -> tuple[str, int]:
+        """Version 0: all zeros, so every reply ties and the first is given."""
+        self._centre = Centre(torch.zeros(self._dim))
+        return self._centre.digest(), self._dim
+
+    async def advance(self, update: Update, keep: Collection[int], lags: Collection[int]) -> Advanced:
+        """Apply an update."""
+        return self._centre.advance(update, keep, lags)
+
+    async def export(self, version: int, folder: Path) -> None:
+        """Write theta as safetensors (a linear policy has no PEFT form)."""
+        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+        await asyncio.to_thread(save_file, {"theta": self._centre.vector(version)}, folder / "theta.safetensors")
+
+
+class FakeSeat:
+    """One member of the linear policy."""
+
+    def __init__(
+        self, member: Member, weights: NDArray[np.float64], replies: Sequence[str], latency: Latency | None
+    ) -> None:
+        self._member = member
+        self._weights = weights
+        self._replies = replies
+        self._latency = latency
+
+    async def generate(self, prompt: Sequence[int], sampling: Sampling) -> Completion:
+        """Give the reply of the highest score, the first among equals."""
+        await asyncio.sleep(self._latency(self._member, len(prompt)) if self._latency else 0)
+        turns = [turn.partition("\x1f")[2] for turn in bytes(prompt).decode().split("\x1e")[1:-1]]
+        offered = _offers(turns) or self._replies
+        scores = [self._score(reply, turns) for reply in offered]
+        text = offered[int(np.argmax(scores))]
+        ids = (*text.encode(), 0)[: sampling.max_tokens]
+        return Completion(text, ids, len(prompt), "stop" if ids[-1] == 0 else "length")
+
+    def _score(self, reply: str, turns: Sequence[str]) -> float:
+        score = 0.0
+        for feature, value in _features(reply, turns):
+            where, sign = _hash(feature, self._weights.size)
+            score += sign * value * self._weights[where]
+        return score
+
+
+def _offers(turns: Sequence[str]) -> list[str]:
+    """The distinct actions of the last message; an open argument is filled with the first message's first line."""
+    goal = " ".join(_WORD.findall(turns[0].strip().partition("\n")[0]))
+    return list(dict.fromkeys(_OPEN.sub(goal, action) for action in _ACTION.findall(turns[-1])))
+
+
+def _features(reply: str, turns: Sequence[str]) -> list[tuple[str, float]]:
+    verb, _, argument = reply.partition("[")
+    words = _WORD.findall(argument.lower())
+    goal = set(_WORD.findall(turns[0].lower()))
+    overlap = sum(word in goal for word in words) / max(len(words), 1)
+    said = float(any(reply == turn for turn in turns[1::2]))
+    features = [(f"verb {verb}", 1.0), (f"turn {len(turns) // 2} {verb}", 1.0), ("said", said)]
+    features += [(f"overlap {verb}", overlap), (f"reply {reply}", 1.0)]
+    return features + [(f"{reply} after {word}", 1.0) for word in _WORD.findall(turns[-1])[:8]]
+
+
+@lru_cache(maxsize=65536)
+def _hash(feature: str, dim: int) -> tuple[int, float]:
+    code = zlib.crc32(feature.encode())
+    return code % dim, 1.0 if code & 0x80000000 else -1.0

