@@ -15,6 +15,7 @@ from typing import Any
 from aes.errors import DataError, UsageError
 from envs.webshop.goals import Goal, GoalKind, goals_of
 from envs.webshop.loader import read_folder
+from envs.webshop.pages import Item
 from envs.webshop.product import Product
 from envs.webshop.records import products_from
 from envs.webshop.search import SearchIndex
@@ -24,6 +25,7 @@ SEARCH_LIMIT = 50
 """How many products a keyword search returns."""
 
 _CACHED_QUERIES = 4096
+_CACHED_ITEMS = 16384
 
 
 class Catalog:
@@ -46,6 +48,7 @@ class Catalog:
         self._rng_state = rng.getstate()
         self._cached_search = lru_cache(_CACHED_QUERIES)(self._search)
         self._cached_goals = lru_cache(None)(self._goals)
+        self._cached_item = lru_cache(_CACHED_ITEMS)(self._item)
 
     @classmethod
     def load(cls, folder: str | Path, *, seed: int = 0, limit: int | None = None) -> Catalog:
@@ -97,6 +100,14 @@ class Catalog:
         """Return the asins that best match the words of a query, best first; the latest queries are cached."""
         return list(self._cached_search(query, limit))
 
+    def listing(self, by: str, value: str) -> tuple[str, ...]:
+        """Return all asins that have an "attribute", a "category" or a "query", in catalogue order."""
+        return self._listings.get((by, value), ())
+
+    def item(self, asin: str) -> Item:
+        """Return the page texts and buttons of a product, made once and kept while in use."""
+        return self._cached_item(asin)
+
     def goals(self, kind: GoalKind = "synthetic", split: Split = "train") -> tuple[Goal, ...]:
         """Return the goals of a split in shuffled order; see `splits.split_range` for its boundaries.
 
@@ -114,6 +125,18 @@ class Catalog:
 
     def _search(self, query: str, limit: int) -> tuple[str, ...]:
         return tuple(self.index.search(query, limit))
+
+    def _item(self, asin: str) -> Item:
+        return Item.of(self.products[asin])
+
+    @cached_property
+    def _listings(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        found: dict[tuple[str, str], dict[str, None]] = {}
+        for asin, product in self.products.items():
+            keys = [("category", product.category), ("query", product.query)]
+            for key in keys + [("attribute", attribute) for attribute in product.attributes]:
+                found.setdefault(key, {})[asin] = None
+        return {key: tuple(asins) for key, asins in found.items()}
 
     def _goals(self, kind: GoalKind) -> tuple[Goal, ...]:
         rng = random.Random()

@@ -1,9 +1,9 @@
 """Nouns of a product name, by rule: what tells whether two names mean the same kind of thing.
 
 The original asks a spaCy model, and its published tests hold for one that can no longer be installed beside current
-libraries. This rule passes all five of those tests with no model: every word counts but function words, "mens" and "womens",
-units, single letters, and words in -ed that don't open the name. Against spaCy's en_core_web_sm 3.8 the type factor is
-the same for 97 % of random pairs of 1,000 real products, and for 95 % of pairs found under one query.
+libraries. This rule passes all five of those tests with no model: every word counts but function words, "mens" and
+"womens", units, single letters, and words in -ed that don't open the name. Against spaCy's en_core_web_sm 3.8 the type
+factor is the same for 97 % of random pairs of 1,000 real products, and for 95 % of pairs found under one query.
 """
 
 from __future__ import annotations
