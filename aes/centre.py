@@ -36,11 +36,13 @@ class Centre:
         velocity = momentum * velocity + sum_i coefficient_i * eps(seed_i)
         theta_{v+1} = theta_v + shrink * (theta_0 - theta_v) + velocity
 
-        An update without terms leaves theta as it is. `lags` are those whose distance to the new version is wanted.
+        An update without terms leaves theta as it is. For every lag in `lags` the answer says how far theta_v is from
+        theta_{v - lag}: what a measurement of that lag, consumed now, was away from the centre.
         Raises EngineError when the update does not follow the newest version.
         """
         if update.version != self.newest:
             raise EngineError(f"update of version {update.version} sent to a centre at version {self.newest}")
+        moved = {lag: self._distance(self.newest - lag) for lag in lags}
         theta = self._versions[self.newest].clone()
         if update.terms:
             if update.shrink:
@@ -48,7 +50,6 @@ class Centre:
             theta.add_(self._step(update))
         self.newest += 1
         self._versions[self.newest] = theta
-        moved = {lag: self._distance(self.newest - lag) for lag in lags}
         self._versions = {v: held for v, held in self._versions.items() if v in keep or v == self.newest}
         return Advanced(self.digest(), moved)
 

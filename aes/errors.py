@@ -8,6 +8,7 @@
     |  |- EngineMissing (UsageError)  the library behind it is not installed
     |  |- CanaryFailed                adapters are not applied as they should be
     |  `- DigestMismatch              engines disagree about the centre
+    |- RunFailed                      the run cannot go on: too much of it failed
     `- EpisodeError                   one episode cannot go on: typed into data, never the end of a run
        |- ContextOverflow             the conversation has outgrown the model's context
        `- GenerationFailed            the engine refused or lost one request
@@ -48,6 +49,10 @@ class CanaryFailed(EngineError):
 
 class DigestMismatch(EngineError):
     """Engines that applied the same updates hold different centres."""
+
+
+class RunFailed(AesError):
+    """A run that cannot go on because too many of its episodes fail."""
 
 
 class EpisodeError(AesError):

@@ -56,9 +56,10 @@ class Dropped:
 class Updated:
     """An update was applied: which measurements it consumed, at which lag, and where the centre is now.
 
-    `moved` maps a lag to ||theta_v - theta_{v - lag}|| / sigma: how far a measurement of that lag was from the centre.
-    `skipped` says that all fitness was equal, so that nothing changed but the version. `waited` is the seconds since
-    the update before.
+    `fitness` is the mean over members and `deviation` that of what the estimator compares. `moved` maps a lag to
+    ||theta_v - theta_{v-lag}|| / sigma: what that much staleness means. `skipped` says that all fitness was
+    equal, so that nothing changed but the version. `seconds` have passed since the update before; `idle` is the share
+    of the players' time in them that was spent without a member to play.
     """
 
     update: Update
@@ -69,7 +70,8 @@ class Updated:
     digest: str
     moved: dict[int, float]
     skipped: bool
-    waited: float
+    seconds: float
+    idle: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,9 +131,9 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Advanced:
-    """What an engine says after an update: the digest of the newest version, and how far it is from older ones.
+    """What an engine says after an update of version v: the digest of version v + 1, and how far v was from older ones.
 
-    `moved` maps a lag to ||theta_new - theta_{new - lag}|| (nan where that version is no longer held).
+    `moved` maps a lag to ||theta_v - theta_{v - lag}|| (nan where that version is no longer held).
     """
 
     digest: str

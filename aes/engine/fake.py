@@ -3,7 +3,7 @@
 The policy is linear. It reads the replies it may give from the prompt (every `verb[argument]` in the last message, or a
 fixed list), scores each by theta . features(reply, conversation), and gives the best one, the first among equals. The
 features are signed hashes of what a small agent could go by: the verb at this turn, whether it was said before, how
-much of the argument stands in the first message, and the words of the last message.
+much of the argument stands in the goal (the first line of the first message), and the words of the last message.
 """
 
 from __future__ import annotations
@@ -148,20 +148,24 @@ class FakeSeat:
 
 
 def _offers(turns: Sequence[str]) -> list[str]:
-    """The distinct actions of the last message; an open argument is filled with the first message's first line."""
-    goal = " ".join(_WORD.findall(turns[0].strip().partition("\n")[0]))
+    """The distinct actions of the last message; an open argument is filled with the goal."""
+    goal = " ".join(_WORD.findall(_goal(turns)))
     return list(dict.fromkeys(_OPEN.sub(goal, action) for action in _ACTION.findall(turns[-1])))
+
+
+def _goal(turns: Sequence[str]) -> str:
+    return turns[0].strip().partition("\n")[0]
 
 
 def _features(reply: str, turns: Sequence[str]) -> list[tuple[str, float]]:
     verb, _, argument = reply.partition("[")
     words = _WORD.findall(argument.lower())
-    goal = set(_WORD.findall(turns[0].lower()))
+    goal = set(_WORD.findall(_goal(turns).lower()))
     overlap = sum(word in goal for word in words) / max(len(words), 1)
     said = float(any(reply == turn for turn in turns[1::2]))
     features = [(f"verb {verb}", 1.0), (f"turn {len(turns) // 2} {verb}", 1.0), ("said", said)]
-    features += [(f"overlap {verb}", overlap), (f"reply {reply}", 1.0)]
-    return features + [(f"{reply} after {word}", 1.0) for word in _WORD.findall(turns[-1])[:8]]
+    features += [(f"overlap {verb}", overlap), (f"reply {reply}", 0.3)]
+    return features + [(f"{reply} after {word}", 0.3) for word in _WORD.findall(turns[-1])[:8]]
 
 
 @lru_cache(maxsize=65536)

@@ -130,8 +130,11 @@ class VllmEngine:
     async def __aexit__(self, *exc: object) -> None:
         """End the engine process; a cancelled caller does not stop that."""
         llm, self._llm = self._llm, None
-        if llm is not None:
-            await asyncio.to_thread(llm.shutdown)
+        if llm is None:
+            return
+        if llm.output_handler is not None:  # else it takes the end of the process for a crash and logs one
+            llm.output_handler.cancel()
+        await asyncio.to_thread(llm.shutdown)
 
     @asynccontextmanager
     async def seat(self, member: Member) -> AsyncIterator[VllmSeat]:

@@ -1,0 +1,23 @@
+"""aes: asynchronous, bounded-staleness evolution strategies for LLM agents, in one asyncio process."""
+
+from aes.chat import ChatTask
+from aes.config import Config, Lora
+from aes.errors import AesError
+from aes.protocols import Engine, Environment, Policy, Task
+from aes.runtime import Run
+from aes.types import Completion, Episode, Message
+
+__all__ = [
+    "AesError",
+    "ChatTask",
+    "Completion",
+    "Config",
+    "Engine",
+    "Environment",
+    "Episode",
+    "Lora",
+    "Message",
+    "Policy",
+    "Run",
+    "Task",
+]

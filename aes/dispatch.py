@@ -1,0 +1,229 @@
+"""The dispatcher: where players fetch members to play and the clock fetches what was measured.
+
+    players --claim--> member of a proposal, dispatched from the newest centre (or as the plan says)
+    players --deliver--> its episodes; when all members of the proposal are in, a measurement
+    clock   --gather--> the measurements of one update, once the schedule allows it
+    clock   --release--> the new version is live: only now is the room of what it consumed free again
+
+Everything runs in one event loop; a condition wakes whoever waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from aes import noise, strategy
+from aes.config import Config
+from aes.errors import RunFailed
+from aes.events import Dispatched, Dropped, Event, Measured
+from aes.ledger import Ledger
+from aes.schedule import Controlled, Natural, Schedule, Slot
+from aes.types import Episode, Measurement, Member, Proposal
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One member of a proposal, to be played by one player."""
+
+    proposal: Proposal
+    position: int
+
+    @property
+    def member(self) -> Member:
+        """The adapter to play with."""
+        return self.proposal.members[self.position]
+
+
+class Dispatcher:
+    """Hands out members, collects episodes, and holds the account."""
+
+    def __init__(self, config: Config, train_goals: int, emit: Callable[[Event], None]) -> None:
+        self.version = 0
+        self.ledger = Ledger(config.per_update, config.max_lag)
+        self._waiting = 0
+        self._idle = 0.0
+        self._idle_until = 0.0
+        self._config = config
+        self._emit = emit
+        self._goals = GoalBatches(config, train_goals)
+        self._schedule = schedule_of(config)
+        self._jobs: deque[Job] = deque()
+        self._results: dict[int, dict[int, Sequence[Episode]]] = {}
+        self._began: dict[int, float] = {}
+        self._scopes: dict[int, list[asyncio.Timeout]] = {}
+        self._voids = 0
+        self._changed = asyncio.Condition()
+
+    async def claim(self) -> Job:
+        """The next member to play; waits while the bound or the plan leaves none. Cancelling loses none."""
+        async with self._changed:
+            self._wait(+1)
+            try:
+                await self._changed.wait_for(self._refill)
+            finally:
+                self._wait(-1)
+            return self._jobs.popleft()
+
+    def idle_seconds(self) -> float:
+        """Seconds that all players together have spent waiting for a member so far."""
+        self._wait(0)
+        return self._idle
+
+    @contextmanager
+    def abortable(self, job: Job, scope: asyncio.Timeout) -> Iterator[None]:
+        """While inside, dropping the job's proposal makes `scope` expire."""
+        scopes = self._scopes.setdefault(job.proposal.index, [])
+        scopes.append(scope)
+        try:
+            yield
+        finally:
+            scopes.remove(scope)
+            if not scopes:
+                self._scopes.pop(job.proposal.index, None)
+
+    async def deliver(self, job: Job, episodes: Sequence[Episode]) -> None:
+        """Hand in a member's episodes, one per goal. Raises RunFailed when a whole update's worth came to nothing."""
+        results = self._results.get(job.proposal.index)
+        if results is None:
+            return
+        results[job.position] = episodes
+        if len(results) == len(job.proposal.signs):
+            self._close(job.proposal, [results[i] for i in range(len(results))])
+            async with self._changed:
+                self._changed.notify_all()
+
+    async def gather(self, version: int) -> Sequence[Measurement]:
+        """The measurements that the update of `version` consumes; waits until the schedule allows the update."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._schedule.choose(self.ledger, version) is not None)
+            chosen = self._schedule.choose(self.ledger, version) or ()
+            kept = {m.proposal.index for m in chosen}
+            for proposal in self._schedule.late(self.ledger, version):
+                if proposal.index not in kept:
+                    self._give_up(proposal, "late")
+            return chosen
+
+    async def release(self, version: int, consumed: Sequence[Measurement]) -> None:
+        """Announce that `version`, made of `consumed`, is live."""
+        async with self._changed:
+            self.ledger.take(version - 1, consumed)
+            self.version = version
+            self._changed.notify_all()
+
+    def _wait(self, change: int) -> None:
+        now = asyncio.get_running_loop().time()
+        self._idle += self._waiting * (now - self._idle_until)
+        self._idle_until = now
+        self._waiting += change
+
+    def _refill(self) -> bool:
+        if not self._jobs and (slot := self._schedule.propose(self.ledger, self.version)) is not None:
+            self._open(slot)
+        return bool(self._jobs)
+
+    def _open(self, slot: Slot) -> None:
+        config = self._config
+        proposal = Proposal(
+            index=slot.index,
+            seed=noise.seed_of(config.seed, slot.index),
+            version=slot.version,
+            sigma=strategy.sigma_at(config.sigma, config.sigma_floor, slot.version, config.updates),
+            signs=config.signs,
+            goals=self._goals.of(slot),
+            update=slot.update,
+        )
+        self.ledger.enter(proposal)
+        self._results[proposal.index] = {}
+        self._began[proposal.index] = asyncio.get_running_loop().time()
+        self._jobs.extend(Job(proposal, position) for position in range(len(proposal.signs)))
+        self._emit(Dispatched(proposal))
+
+    def _close(self, proposal: Proposal, results: Sequence[Sequence[Episode]]) -> None:
+        measurement = measure(proposal, results, self._seconds(proposal))
+        if measurement is None:
+            self._voids += 1
+            self._give_up(proposal, "void")
+            if self._voids >= self._config.per_update:
+                reason = next((e.failure for episodes in results for e in episodes if e.failure), "no finite fitness")
+                raise RunFailed(f"{self._voids} proposals in a row had no good episode; the last reason: {reason}")
+            return
+        self._voids = 0
+        del self._results[proposal.index], self._began[proposal.index]
+        self.ledger.arrive(measurement)
+        self._emit(Measured(measurement))
+
+    def _give_up(self, proposal: Proposal, reason: str) -> None:
+        """Close an entry unused, stop whoever plays it, and let the schedule make up for it."""
+        seconds = self._seconds(proposal) if proposal.index in self._began else 0.0
+        self._results.pop(proposal.index, None)
+        self._began.pop(proposal.index, None)
+        self._jobs = deque(job for job in self._jobs if job.proposal.index != proposal.index)
+        for scope in self._scopes.get(proposal.index, ()):
+            scope.reschedule(asyncio.get_running_loop().time())
+        self.ledger.close(proposal.index)
+        self._schedule.replace(proposal)
+        self._emit(Dropped(proposal, reason, seconds))
+
+    def _seconds(self, proposal: Proposal) -> float:
+        return asyncio.get_running_loop().time() - self._began[proposal.index]
+
+
+class GoalBatches:
+    """Which training goals a proposal plays, from the run's seed alone: slices of successive shuffles of all goals.
+
+    `pairs` compares a member only with its own opposite, so every pair has goals of its own; the other estimators
+    compare members of one version (or planned update), which then share a batch.
+    """
+
+    def __init__(self, config: Config, total: int) -> None:
+        self._seed = config.seed
+        self._size = config.goals
+        self._total = total
+        self._shared = config.estimator != "pairs"
+        self._epochs: dict[int, list[int]] = {}
+
+    def of(self, slot: Slot) -> tuple[int, ...]:
+        """The goals of one proposal, as positions."""
+        batch = slot.index
+        if self._shared:
+            batch = slot.version if slot.update is None else slot.update
+        start = batch * self._size
+        return tuple(self._at(start + i) for i in range(self._size))
+
+    def _at(self, position: int) -> int:
+        epoch, place = divmod(position, self._total)
+        if epoch not in self._epochs:
+            order = np.random.default_rng([self._seed, epoch]).permutation(self._total)
+            self._epochs = {e: o for e, o in self._epochs.items() if e >= epoch - 1} | {epoch: order.tolist()}
+        return self._epochs[epoch][place]
+
+
+def measure(proposal: Proposal, results: Sequence[Sequence[Episode]], seconds: float) -> Measurement | None:
+    """The fitness of a proposal over the goals that every member finished well; None when there is no such goal."""
+    good = [i for i in range(len(proposal.goals)) if all(not member[i].failure for member in results)]
+    if not good:
+        return None
+    played = [episode for member in results for episode in member]
+    return Measurement(
+        proposal=proposal,
+        fitness=tuple(sum(member[i].fitness for i in good) / len(good) for member in results),
+        episodes=len(played),
+        failures=sum(episode.failure is not None for episode in played),
+        tokens=sum(episode.tokens for episode in played),
+        turns=sum(episode.turns for episode in played),
+        successes=sum(episode.success for episode in played),
+        seconds=seconds,
+    )
+
+
+def schedule_of(config: Config) -> Schedule:
+    """The schedule that the settings describe; synchronous ES is natural with no lag allowed."""
+    if config.stale_frac is None:
+        return Natural(config.per_update, config.updates, drop=config.on_stale == "drop")
+    return Controlled(config.per_update, config.updates, config.max_lag, config.stale_frac)
