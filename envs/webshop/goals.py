@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import itertools
 import json
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -91,6 +92,13 @@ def price_ceiling(price: float, rng: random.Random) -> float:
     """Draw a ceiling from the four multiples of 10 dollars above a price; no ceiling from 980 dollars on."""
     candidates = [ceiling for ceiling in _CEILINGS if ceiling > price][:4]
     return max(rng.sample(candidates, 2)) if len(candidates) >= 2 else NO_CEILING
+
+
+def draw_goal(goals: Sequence[Goal], rng: random.Random, compat: bool = False) -> Goal:
+    """Draw a goal by weight; the original is off by one (the first never comes), and so is the compatible form."""
+    sums = list(itertools.accumulate(goal.weight for goal in goals))
+    at = bisect.bisect_right(sums, rng.uniform(0, sums[-1])) + compat
+    return goals[min(at, len(goals) - 1)]
 
 
 def _synthetic(products: Iterable[Product], rng: random.Random) -> Iterator[_Draft]:

@@ -8,8 +8,6 @@ INDEX --search--> RESULTS --asin--> ITEM --description, features, reviews--> SUB
 
 from __future__ import annotations
 
-import bisect
-import itertools
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,7 +16,7 @@ from typing import Any
 from aes.errors import UsageError
 from envs.webshop.actions import Action, AvailableActions, parse, parse_strictly
 from envs.webshop.catalog import SEARCH_LIMIT, Catalog
-from envs.webshop.goals import Goal
+from envs.webshop.goals import Goal, draw_goal
 from envs.webshop.nouns import RULE, NounFinder
 from envs.webshop.pages import SUBPAGES, Item, clickables, render
 from envs.webshop.reward import Score, score
@@ -82,7 +80,7 @@ class TextShop:
         if seed is not None:
             self._rng.seed(seed)
         if goal is None:
-            goal = self._draw()
+            goal = draw_goal(self.goals, self._rng, self.compat)
         if isinstance(goal, int):
             if not 0 <= goal < len(self.goals):
                 raise UsageError(f"no goal {goal}; there are {len(self.goals)}, counted from 0")
@@ -182,12 +180,6 @@ class TextShop:
         shown = ", ".join(allowed[:_SHOWN_BUTTONS]) + (", ..." if len(allowed) > _SHOWN_BUTTONS else "")
         cure = f"click one of: {shown}" if allowed else "there is nothing to click here; use search[words]"
         return f"no button {button[:80]!r} on this page; {cure}"
-
-    def _draw(self) -> int:
-        """Draw a goal by weight; the original is off by one, and so is the compatible form."""
-        sums = list(itertools.accumulate(goal.weight for goal in self.goals))
-        at = bisect.bisect_right(sums, self._rng.uniform(0, sums[-1])) + self.compat
-        return min(at, len(sums) - 1)
 
 
 _FORM = "write search[words] or click[button]"

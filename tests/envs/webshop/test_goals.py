@@ -9,7 +9,7 @@ import pytest
 
 from aes.errors import DataError
 from envs.webshop.catalog import Catalog
-from envs.webshop.goals import NO_CEILING, goals_of, price_ceiling
+from envs.webshop.goals import NO_CEILING, draw_goal, goals_of, price_ceiling
 from envs.webshop.product import Product
 
 
@@ -78,6 +78,22 @@ def test_no_goals_at_all_is_an_error() -> None:
 def test_an_instruction_without_attributes_is_an_error() -> None:
     with pytest.raises(DataError, match="asin B1: an instruction without"):
         goals_of([Product("B1", "thing", instruction="find")], "synthetic", random.Random(0))
+
+
+def test_draws_are_the_originals_in_the_compatible_form(catalog: Catalog) -> None:
+    rng = random.Random(24)
+    one = catalog.goals("synthetic", "all")[0]
+    goals = [replace(one, index=index, weight=rng.randint(0, 10)) for index in range(50)]
+    assert [draw_goal(goals, rng, compat=True).index for _ in range(3)] == [44, 15, 36]
+
+
+def test_a_goal_without_weight_is_never_drawn(catalog: Catalog) -> None:
+    one = catalog.goals("synthetic", "all")[0]
+    goals = [replace(one, index=index, weight=weight) for index, weight in enumerate([1.0, 0.0, 3.0])]
+    rng = random.Random(0)
+    drawn = [draw_goal(goals, rng).index for _ in range(400)]
+    assert 1 not in drawn
+    assert drawn.count(0) == pytest.approx(100, abs=30)
 
 
 def test_the_real_goals_are_the_originals(real_catalog: Catalog, golden: Callable[[str], Any]) -> None:

@@ -115,15 +115,31 @@ def test_errors_speak_to_the_agent(shop: TextShop, text: str, error: str) -> Non
     assert (after, reward, terminated, info["action_valid"]) == (before, 0.0, False, False)
 
 
-def test_special_searches(shop: TextShop) -> None:
-    shop.step("search[<c> fashion]")
-    assert shop.state.results == ("B000000001", "B000000002")
-    shop.step("search[<q> running shoes]")
-    assert shop.state.results == ("B000000001",)
-    shop.step("search[<a> rubber sole]")
-    assert shop.state.results == ("B000000001",)
-    shop.step("search[<r>]")
-    assert len(shop.state.results) == 3
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("<c> fashion", ("B000000001", "B000000002")),
+        ("<q> running shoes", ("B000000001",)),
+        ("<a> rubber sole", ("B000000001",)),
+        ("<a> unknown", ()),
+    ],
+)
+def test_listings_by_keyword(shop: TextShop, query: str, found: tuple[str, ...]) -> None:
+    shop.step(f"search[{query}]")
+    assert shop.state.results == found
+
+
+def test_a_random_sample_stays_while_paging_in_the_fixed_form(real_catalog: Catalog) -> None:
+    fixed, original = TextShop(real_catalog), TextShop(real_catalog, compat=True)
+    for shop in (fixed, original):
+        shop.reset(goal=0, seed=0)
+        shop.step("search[<r>]")
+    first, other = fixed.state.results, original.state.results
+    for shop in (fixed, original):
+        shop.step("click[next >]")
+    assert len(first) == len(set(first)) == 50
+    assert fixed.state.results == first
+    assert original.state.results != other
 
 
 def test_paging_is_bounded_in_the_fixed_form_only(real_catalog: Catalog) -> None:
