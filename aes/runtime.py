@@ -22,7 +22,7 @@ from typing import Any, Self
 from aes.clock import Clock
 from aes.config import Config, Settings
 from aes.dispatch import Dispatcher
-from aes.errors import ConfigError
+from aes.errors import ConfigError, RunFailed
 from aes.evaluation import evaluate
 from aes.events import Bus, Finished, Started, Stream
 from aes.journal import Journal
@@ -161,12 +161,21 @@ class Run:
                     "basis 'activations' is kept in the run folder (give the run a folder, or basis='random')"
                 )
             await self._engine.observe(True)
-            async with self._engine.seat(Member(0)) as seat, asyncio.TaskGroup() as group:
-                for seed, goal in enumerate(self._task.train_goals[:CALIBRATION_GOALS]):
-                    group.create_task(play_once(self._task, seat, self._engine, self.config, goal, seed))
+            await self._calibrate()
             await self._engine.observe(False)
         digest, dim = await self._engine.start(self.config.seed, self.config.sigma, basis)
         self._bus.emit(Started(digest, dim))
+
+    async def _calibrate(self) -> None:
+        """Have the base model play the first training goals. Raises RunFailed when it can play none."""
+        async with self._engine.seat(Member(0)) as seat, asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(play_once(self._task, seat, self._engine, self.config, goal, seed))
+                for seed, goal in enumerate(self._task.train_goals[:CALIBRATION_GOALS])
+            ]
+        failures = [task.result().failure for task in tasks]
+        if all(failures):
+            raise RunFailed(f"all {len(failures)} calibration episodes failed; the last reason: {failures[-1]}")
 
     async def _lead(self, clock: Clock) -> None:
         """Follow the clock to its end, let the evaluator catch up, and end the run."""

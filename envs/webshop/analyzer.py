@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import regex  # type: ignore[import-untyped]
+import regex
 
 from envs.webshop.porter import stem
 

@@ -1,0 +1,41 @@
+"""Run every benchmark: a table on the terminal and `benchmarks/results.json`.
+
+python benchmarks/run.py [--repetitions N] [NAME ...]     names: turn_cost, lag
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from benchmarks import lag, turn_cost
+
+ALL = {"turn_cost": turn_cost.figures, "lag": lag.figures}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="aes benchmarks")
+    parser.add_argument("names", nargs="*", default=list(ALL), help=f"some of {', '.join(ALL)} (default: all)")
+    parser.add_argument("--repetitions", type=int, default=5)
+    arguments = parser.parse_args()
+    if unknown := set(arguments.names) - set(ALL):
+        parser.error(f"unknown benchmark {', '.join(sorted(unknown))}; choose from {', '.join(ALL)}")
+    table = Table("benchmark", "median", "range", "sides", title=f"{arguments.repetitions} repetitions")
+    found = [figure for name in arguments.names for figure in ALL[name](arguments.repetitions)]
+    for figure in found:
+        table.add_row(*figure.row)
+    Console().print(table)
+    path = Path(__file__).parent / "results.json"
+    path.write_text(json.dumps([asdict(figure) for figure in found], indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
