@@ -65,7 +65,9 @@ class Natural:
         """In order of arrival, older ones first where the bound needs it."""
         if not self._drop:
             return first_choice(ledger, version)
-        return ledger.arrived[: ledger.per_update] if len(ledger.arrived) >= ledger.per_update else None
+        last_call = version - ledger.max_lag
+        chosen = sorted(ledger.arrived, key=lambda m: m.proposal.version > last_call)[: ledger.per_update]
+        return chosen if len(chosen) == ledger.per_update else None
 
     def late(self, ledger: Ledger, version: int) -> Sequence[Proposal]:
         """With `drop`, whatever the next update could not consume within the bound; with `wait`, nothing."""
