@@ -1,9 +1,11 @@
 """A fake engine: a tiny deterministic policy that really learns, in milliseconds. Public, for your tests too.
 
-The policy is linear. It reads the replies it may give from the prompt (every `verb[argument]` in the last message, or a
-fixed list), scores each by theta . features(reply, conversation), and gives the best one, the first among equals. The
-features are signed hashes of what a small agent could go by: the verb at this turn, whether it was said before, how
-much of the argument stands in the goal (the first line of the first message), and the words of the last message.
+The policy is linear. It reads the replies it may give from the prompt, scores each by theta . features(reply,
+conversation), and gives the best one, the first among equals. Replies are every `verb[argument]` of the last message;
+an open argument `<words>` is filled with the goal (the first line of the first message), any other `<...>` with each
+entry the message lists (`- entry | more` or `name: entry, entry`); where there are none, a fixed list serves. Features
+are signed hashes of what a small agent could go by: the verb at this turn, whether the reply was given before, how much
+of it, or of the line it stands in, is in the goal, and the words of the last message.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import re
 import zlib
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -28,7 +30,6 @@ from aes.types import Advanced, Completion, Member, Message, Sampling, Update
 Latency = Callable[[Member, int], float]
 
 _ACTION = re.compile(r"\w+\[[^\]\n]*\]")
-_OPEN = re.compile(r"<[^>]*>|\.\.\.")
 _WORD = re.compile(r"\w+")
 
 
@@ -133,33 +134,51 @@ class FakeSeat:
         """Give the reply of the highest score, the first among equals."""
         await asyncio.sleep(self._latency(self._member, len(prompt)) if self._latency else 0)
         turns = [turn.partition("\x1f")[2] for turn in bytes(prompt).decode().split("\x1e")[1:-1]]
-        offered = _offers(turns) or self._replies
-        scores = [self._score(reply, turns) for reply in offered]
-        text = offered[int(np.argmax(scores))]
+        offered = _offers(turns) or {reply: reply for reply in self._replies}
+        text = max(offered, key=lambda reply: self._score(reply, offered[reply], turns))
         ids = (*text.encode(), 0)[: sampling.max_tokens]
         return Completion(text, ids, len(prompt), "stop" if ids[-1] == 0 else "length")
 
-    def _score(self, reply: str, turns: Sequence[str]) -> float:
+    def _score(self, reply: str, about: str, turns: Sequence[str]) -> float:
         score = 0.0
-        for feature, value in _features(reply, turns):
+        for feature, value in _features(reply, about, turns):
             where, sign = _hash(feature, self._weights.size)
             score += sign * value * self._weights[where]
         return score
 
 
-def _offers(turns: Sequence[str]) -> list[str]:
-    """The distinct actions of the last message; an open argument is filled with the goal."""
-    goal = " ".join(_WORD.findall(_goal(turns)))
-    return list(dict.fromkeys(_OPEN.sub(goal, action) for action in _ACTION.findall(turns[-1])))
+def _offers(turns: Sequence[str]) -> dict[str, str]:
+    """The distinct actions of the last message, each with the words that tell about it."""
+    offers: dict[str, str] = {}
+    for action in _ACTION.findall(turns[-1]):
+        verb, _, argument = action.removesuffix("]").partition("[")
+        if argument == "<words>":
+            offers.setdefault(f"{verb}[{' '.join(_WORD.findall(_goal(turns)))}]", "")
+        elif argument.startswith("<") and argument.endswith(">"):
+            for entry, line in _entries(turns[-1]):
+                offers.setdefault(f"{verb}[{entry}]", line)
+        else:
+            offers.setdefault(action, argument)
+    return offers
+
+
+def _entries(message: str) -> Iterator[tuple[str, str]]:
+    """What a message lists, entry by entry, each with the words that tell about it."""
+    for line in message.splitlines():
+        if line.startswith("- "):
+            yield line[2:].partition(" | ")[0], line
+        elif ": " in line and not _ACTION.search(line):
+            for value in line.partition(": ")[2].split(", "):
+                yield value, value
 
 
 def _goal(turns: Sequence[str]) -> str:
     return turns[0].strip().partition("\n")[0]
 
 
-def _features(reply: str, turns: Sequence[str]) -> list[tuple[str, float]]:
-    verb, _, argument = reply.partition("[")
-    words = _WORD.findall(argument.lower())
+def _features(reply: str, about: str, turns: Sequence[str]) -> list[tuple[str, float]]:
+    verb = reply.partition("[")[0]
+    words = _WORD.findall(about.lower())
     goal = set(_WORD.findall(_goal(turns).lower()))
     overlap = sum(word in goal for word in words) / max(len(words), 1)
     said = float(any(reply == turn for turn in turns[1::2]))
