@@ -86,11 +86,16 @@ def select(
     if not names <= known:
         unknown, choice = ", ".join(sorted(names - known)), ", ".join(sorted(known))
         raise ConfigError(f"targets {unknown}: the model has no such linear layers (set targets to some of {choice})")
-    return tuple(
+    chosen = tuple(
         Module(path, *linears[path])
         for path, number in blocks.items()
         if path.rsplit(".", 1)[-1] in names and (wanted is None or number in wanted)
     )
+    if not chosen:
+        raise ConfigError(
+            f"targets {', '.join(targets)}, layers {layers}: no linear layers match (set both accordingly)"
+        )
+    return chosen
 
 
 def random_basis(space: LoraSpace, seed: int) -> dict[str, torch.Tensor]:
@@ -107,17 +112,30 @@ def activation_basis(space: LoraSpace, moments: Mapping[str, tuple[torch.Tensor,
 
     `moments` maps a path to (sum of x x^T [in, in], number of inputs x). The idea is EVA's (arXiv 2410.07170); the
     scaling makes one sigma mean the same in every module. Signs are fixed (largest entry positive), since singular
-    vectors come with either.
+    vectors come with either. Raises ConfigError where there were no inputs, or not as many directions as the rank.
     """
     basis = {}
     for module in space.modules:
-        gram, count = moments[module.path]
-        values, vectors = torch.linalg.eigh(gram.double() / max(count, 1))
-        top = vectors.flip(1)[:, : space.rank].T
-        rms = values.flip(0)[: space.rank].clamp_min(1e-12).sqrt().unsqueeze(1)
-        largest = top.gather(1, top.abs().argmax(dim=1, keepdim=True))
-        basis[module.path] = (top * largest.sign() / rms).float().contiguous()
+        if space.rank > module.inputs:
+            raise ConfigError(f"rank {space.rank}: {module.path} reads only {module.inputs} inputs (lower rank)")
+        gram, count = moments.get(module.path, (torch.empty(0), 0))
+        if count == 0:
+            raise ConfigError(f"basis 'activations': no inputs seen at {module.path} (use basis='random')")
+        basis[module.path] = _whitening(gram.double() / count, space.rank)
     return basis
+
+
+def _whitening(covariance: torch.Tensor, rank: int) -> torch.Tensor:
+    """The top eigenvectors as rows [rank, in], each over the rms of the inputs along it.
+
+    A direction that the inputs hardly had is scaled like the strongest: its own rms would blow it up.
+    """
+    values, vectors = torch.linalg.eigh(covariance)
+    top, energy = vectors.flip(1)[:, :rank].T, values.flip(0)[:rank]
+    rms = torch.where(energy > 1e-6 * energy[0], energy, energy[0]).clamp_min(1e-12).sqrt().unsqueeze(1)
+    largest = top.gather(1, top.abs().argmax(dim=1, keepdim=True))
+    rows: torch.Tensor = top * largest.sign() / rms
+    return rows.float().contiguous()
 
 
 def _layer_of(path: str) -> int | None:
