@@ -7,8 +7,10 @@ stays bounded at any dimension. The block size is part of the definition: anothe
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-import torch
+if TYPE_CHECKING:
+    import torch
 
 BLOCK = 1 << 20
 _MASK = 0xFFFFFFFF
@@ -16,6 +18,8 @@ _MASK = 0xFFFFFFFF
 
 def blocks(seed: int, dim: int, device: torch.device | str = "cpu") -> Iterator[tuple[slice, torch.Tensor]]:
     """Yield eps(seed) [dim] as consecutive (slice, float32 block) pieces."""
+    import torch  # here, so that `import aes` (and `aes --help`) need not wait for it
+
     generator = torch.Generator(device=device).manual_seed(seed)
     for start in range(0, dim, BLOCK):
         stop = min(start + BLOCK, dim)

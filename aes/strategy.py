@@ -15,7 +15,6 @@ from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from aes.types import Measurement, Term
 
@@ -64,6 +63,8 @@ def centred_ranks(fitness: NDArray[np.float64]) -> NDArray[np.float64]:
     """Ranks of an array of any shape, scaled to [-0.5, 0.5]; ties share their mean rank, a lone value gets 0."""
     if fitness.size == 1:
         return np.zeros_like(fitness)
+    from scipy.stats import rankdata  # here, for it takes longer to import than all of aes
+
     ranked: NDArray[np.float64] = rankdata(fitness, axis=None).reshape(fitness.shape)
     return (ranked - 1) / (fitness.size - 1) - 0.5
 
