@@ -20,7 +20,7 @@ def records(products: int, seed: int) -> tuple[list[Item], Attributes]:
     """Make `products` products as WebShop's items and attributes files hold them.
 
     Every product has 3-6 attributes; its description and first bullet, which the search sees, name all of them, its
-    title two or three. Its instruction asks for 2-4 of them. Raises ConfigError for a number that cannot be made.
+    title the first three. Its instruction asks for the first 2-4, as sellers and buyers care for the same things. Raises ConfigError for a number that cannot be made.
     """
     if not 1 <= products <= MOST_PRODUCTS:
         raise ConfigError(f"products {products}: a generated catalogue holds 1 to {MOST_PRODUCTS} (choose in between)")
@@ -33,7 +33,7 @@ def records(products: int, seed: int) -> tuple[list[Item], Attributes]:
         kind = rng.choice(department.kinds)
         traits = _traits(rng, department)
         items.append(_item(rng, asin, department, kind, traits))
-        wanted = rng.sample(traits, rng.randint(2, min(4, len(traits))))
+        wanted = traits[: rng.randint(2, min(4, len(traits)))]
         attributes[asin] = {
             "attributes": traits,
             "instruction": _instruction(department, kind, wanted),
