@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from aes.errors import ConfigError
 
@@ -22,7 +23,7 @@ class Settings(BaseModel):
         try:
             return cls(**values)
         except ValidationError as error:
-            raise ConfigError(_explain(error, cls.model_fields)) from None
+            raise ConfigError(explain(error.errors(include_url=False)[0], cls.model_fields)) from None
 
 
 class Config(Settings):
@@ -45,7 +46,8 @@ class Config(Settings):
         float | None, Field(ge=0, le=1, description="Controlled schedule: share of measurements at full lag.")
     ] = None
     on_stale: Annotated[
-        Literal["wait", "drop"], Field(description="Stragglers at the bound: wait, or drop (biased to short episodes).")
+        Literal["wait", "drop"],
+        Field(description="Stragglers at the bound: wait, or drop (biased against long episodes)."),
     ] = "wait"
     in_flight: Annotated[
         int | None, Field(ge=1, description="Members playing at once (None: as many as the engine has slots).")
@@ -120,10 +122,10 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {match[0]!r}?" if match else ""
 
 
-def _explain(error: ValidationError, known: Iterable[str]) -> str:
-    first = error.errors(include_url=False)[0]
-    field = ".".join(str(part) for part in first["loc"])
-    if first["type"] == "extra_forbidden":
+def explain(problem: ErrorDetails, known: Iterable[str]) -> str:
+    """One of pydantic's complaints as one line with the field, the value and the cure."""
+    field = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "extra_forbidden":
         return f"unknown setting {field!r}{nearest(field, known)}"
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{field} = {first['input']!r}: {message}" if field else message
+    message = problem["msg"].removeprefix("Value error, ")
+    return f"{field} = {problem['input']!r}: {message}" if field else message
