@@ -2,10 +2,10 @@
 
 The policy is linear. It reads the replies it may give from the prompt, scores each by theta . features(reply,
 conversation), and gives the best one, the first among equals. Replies are every `verb[argument]` of the last message;
-an open argument `<words>` is filled with the goal (the first line of the first message), any other `<...>` with each
-entry the message lists (`- entry | more` or `name: entry, entry`); where there are none, a fixed list serves. Features
-are signed hashes of what a small agent could go by: the verb at this turn, whether the reply was given before, how much
-of it, or of the line it stands in, is in the goal, and the words of the last message.
+an open argument `<words>` is filled with the goal (the first line of the first user message), any other `<...>` with
+each entry the message lists (`- entry | more` or `name: entry, entry`); where there are none, a fixed list serves.
+Features are signed hashes of what a small agent could go by: the verb at this turn, whether the reply was given before,
+how much of it, or of the line it stands in, is in the goal, and the words of the last message.
 """
 
 from __future__ import annotations
@@ -133,7 +133,8 @@ class FakeSeat:
     async def generate(self, prompt: Sequence[int], sampling: Sampling) -> Completion:
         """Give the reply of the highest score, the first among equals."""
         await asyncio.sleep(self._latency(self._member, len(prompt)) if self._latency else 0)
-        turns = [turn.partition("\x1f")[2] for turn in bytes(prompt).decode().split("\x1e")[1:-1]]
+        messages = [tuple(turn.split("\x1f", 1)) for turn in bytes(prompt).decode().split("\x1e")[1:-1]]
+        turns = [content for role, content in messages if role != "system"]
         offered = _offers(turns) or {reply: reply for reply in self._replies}
         text = max(offered, key=lambda reply: self._score(reply, offered[reply], turns))
         ids = (*text.encode(), 0)[: sampling.max_tokens]
