@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from aes.errors import DataError
 
@@ -40,18 +41,26 @@ class BaseModel:
         except (OSError, ValueError, KeyError) as error:
             reason = str(error).strip().partition("\n")[0][:200]
             raise DataError(f"model {model}: cannot be read ({reason}); name a folder or a cached model") from None
+        return cls.of(model, built, _digest(Path(model)))
+
+    @classmethod
+    def of(cls, name: str, built: Any, digest: str = "") -> BaseModel:
+        """Describe a transformers model that is built already, on any device (meta too)."""
+        import torch
+
+        config = built.config
         linears = {
             path: (layer.in_features, layer.out_features)
             for path, layer in built.named_modules()
             if isinstance(layer, torch.nn.Linear)
         }
         return cls(
-            name=model,
+            name=name,
             linears=linears,
             parameters=sum(p.numel() for p in built.parameters()),
             context=int(getattr(config, "max_position_embeddings", 4096)),
             dtype=str(config.dtype or "auto").removeprefix("torch."),
-            digest=_digest(Path(model)),
+            digest=digest,
         )
 
 
