@@ -1,0 +1,97 @@
+"""From settings to a task, a model and engines. What is slow to import is imported here, when it is needed."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aes.config import nearest
+from aes.errors import ConfigError
+from cli.settings import TrainSettings
+
+if TYPE_CHECKING:
+    from aes.engine.model import BaseModel
+    from aes.engine.pool import Pool
+    from envs.webshop.catalog import Catalog
+    from envs.webshop.pocket import Progress
+    from envs.webshop.splits import Split
+    from envs.webshop.task import WebShop
+
+TASKS = ("webshop",)
+GENERATED = 1000
+
+
+def open_catalog(settings: TrainSettings) -> Catalog:
+    """Load or generate the catalogue. Raises ConfigError for an unknown task, DataError."""
+    if settings.task not in TASKS:
+        raise ConfigError(
+            f"--task {settings.task}: no such task{nearest(settings.task, TASKS)} (there is {', '.join(TASKS)})"
+        )
+    from envs.webshop.catalog import Catalog
+
+    if settings.data is None:
+        return Catalog.generate(settings.products or GENERATED, settings.catalog_seed)
+    return Catalog.load(settings.data, seed=settings.catalog_seed, limit=settings.products)
+
+
+def open_task(settings: TrainSettings, catalog: Catalog, eval_split: Split | None = None) -> WebShop:
+    """The task on a catalogue; held-out goals are of `eval_split`, or as the settings say. Raises DataError."""
+    from envs.webshop.task import WebShop
+
+    return WebShop(catalog, kind=settings.goal_kind, eval_split=eval_split or settings.eval_split)
+
+
+def describe_model(settings: TrainSettings, catalog: Catalog | None) -> BaseModel | None:
+    """The model's layout, without making or loading it; None for the fake engine, or where it hangs on a catalogue.
+
+    Raises DataError.
+    """
+    from aes.engine.model import BaseModel
+
+    if settings.kind == "fake engine":
+        return None
+    if settings.kind == "other models":
+        return BaseModel.inspect(settings.model)
+    if catalog is None:
+        return None
+    if (folder := cached_pocket(catalog)) is not None:
+        return BaseModel.inspect(str(folder))
+    from envs.webshop.pocket.cache import Recipe
+    from envs.webshop.pocket.model import build_model
+    from envs.webshop.pocket.tokenizer import build_tokenizer
+
+    recipe = Recipe()
+    return BaseModel.of("pocket", build_model(build_tokenizer(), recipe.seed, recipe.layers, recipe.width))
+
+
+def cached_pocket(catalog: Catalog) -> Path | None:
+    """The folder of the pocket policy of a catalogue, if it has been made."""
+    from envs.webshop.pocket.cache import Recipe, cache_root
+
+    folder = cache_root() / "pocket" / Recipe().fingerprint(catalog)
+    return folder if (folder / "config.json").is_file() else None
+
+
+def open_model(settings: TrainSettings, catalog: Catalog, progress: Progress) -> BaseModel | None:
+    """The model, made first where it is a pocket policy that is not cached. Raises DataError."""
+    if settings.kind != "pocket policy":
+        return describe_model(settings, catalog)
+    from aes.engine.model import BaseModel
+    from envs.webshop.pocket import ensure
+
+    return BaseModel.inspect(str(ensure(catalog, progress)))
+
+
+def open_engine(settings: TrainSettings, model: BaseModel | None) -> Pool:
+    """One engine per device behind one front, not started yet. Raises ConfigError, EngineMissing."""
+    from aes.engine.pool import Pool
+
+    if model is None:
+        from aes.engine.fake import FakeEngine
+
+        return Pool([FakeEngine(slots=settings.slots) for _ in settings.devices])
+    from aes.engine.vllm import VllmEngine, VllmOptions
+
+    shared = {field.name: getattr(settings, field.name) for field in fields(VllmOptions) if field.name != "device"}
+    return Pool([VllmEngine(model, settings.lora, VllmOptions(device=device, **shared)) for device in settings.devices])

@@ -1,0 +1,177 @@
+"""The live view of a run: one frame, drawn a few times a second, the last of which stays."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from aes.metrics import interval, wilson
+from aes.runtime import Run
+from cli.board import Board
+from cli.chart import bar, curve
+
+WIDTH = 100
+PERIOD_S = 0.25
+_CHART_HEIGHT = 5
+_MOST_LAGS = 6
+
+
+class LiveView:
+    """Progress bars before the run, then its frame."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[Callable[[str, float], None]]:
+        """Show that something takes its time; the callback takes what is done now and the share that is done."""
+        columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+        with Progress(*columns, console=self._console, transient=True) as progress:
+            task = progress.add_task(what, total=None)
+            yield lambda words, share: progress.update(task, description=f"{what}: {words}", total=1.0, completed=share)
+
+    async def follow(self, run: Run, board: Board) -> None:
+        """Draw the run until it is finished or cancelled."""
+        with Live(frame(board), console=self._console, auto_refresh=False, vertical_overflow="visible") as live:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    ticker = group.create_task(_tick(live, board))
+                    async for event in run:
+                        board.note(event)
+                    ticker.cancel()
+            finally:
+                live.update(frame(board), refresh=True)
+
+
+async def _tick(live: Live, board: Board) -> None:
+    while True:
+        live.update(frame(board), refresh=True)
+        await asyncio.sleep(PERIOD_S)
+
+
+def frame(board: Board) -> RenderableType:
+    """One picture of a run, 80 to 100 columns wide."""
+    lower = Table.grid(padding=(0, 4), expand=True)
+    lower.add_column(ratio=2)
+    lower.add_column(ratio=3)
+    lower.add_row(_lags(board), _engines(board))
+    body = Group(_progress(board), Text(), _learning(board), Text(), lower, Text(), _counts(board), *_warnings(board))
+    return Panel(body, title=board.title, title_align="left", border_style="cyan", width=None, padding=(0, 1))
+
+
+def _progress(board: Board) -> RenderableType:
+    done, total = board.metrics.version, board.config.updates
+    left = "" if board.left is None else f", {clock(board.left)} left" if done < total else ""
+    row = Table.grid(padding=(0, 2), expand=True)
+    row.add_column(no_wrap=True)
+    row.add_column(ratio=1)
+    row.add_column(no_wrap=True, justify="right")
+    label = Text.assemble("update ", (f"{done}", "bold"), f" of {total}")
+    row.add_row(label, bar(done / total, 40, "green"), f"{done / total:.0%}   {clock(board.elapsed)} gone{left}")
+    return row
+
+
+def _learning(board: Board) -> RenderableType:
+    """The curve with the numbers of its latest point beside it."""
+    metrics = board.metrics
+    held_out = {version: interval(list(e.scores))[0] for version, e in metrics.evaluations.items()}
+    lines = curve(metrics.fitness, held_out, board.config.updates, 40, _CHART_HEIGHT)
+    axis = Text(f"      0{'updates':^38}{board.config.updates:>3}"[:48], style="dim")
+    row = Table.grid(padding=(0, 3))
+    row.add_row(Group(*lines, axis), Group(*_latest(board)))
+    return row
+
+
+def _latest(board: Board) -> Iterator[Text]:
+    metrics = board.metrics
+    if metrics.evaluations:
+        version, latest = max(metrics.evaluations.items())
+        mean, half = interval(list(latest.scores))
+        goals = len(latest.scores) - latest.failures
+        low, high = wilson(latest.successes, goals)
+        yield Text.assemble(("● held out", "bold green"), f"  {mean:.3f} ± {half:.3f}  at v{version}")
+        yield Text(f"  success   {latest.successes / max(goals, 1):.1%}  ({low:.1%} to {high:.1%})")
+        yield from _since_base(board, version, mean)
+    else:
+        yield Text.assemble(("● held out", "bold green"), "  being measured")
+    if metrics.fitness:
+        yield Text.assemble(("█ fitness", "cyan"), f"   {metrics.fitness[-1]:.3f}  in the last update")
+        yield Text(f"  spread    {metrics.deviation[-1]:.3f}  within it", style="dim")
+
+
+def _since_base(board: Board, version: int, mean: float) -> Iterator[Text]:
+    base = board.metrics.evaluations.get(0)
+    if base is not None and version > 0:
+        start = interval(list(base.scores))[0]
+        gain = mean - start
+        style = "green" if gain > 0 else "yellow"
+        yield Text.assemble(f"  base      {start:.3f}  ", (f"{gain:+.3f}", style))
+
+
+def _lags(board: Board) -> RenderableType:
+    lags, total = board.metrics.lags, sum(board.metrics.lags.values())
+    table = Table.grid(padding=(0, 1))
+    table.add_row(Text("lag", style="bold"), Text("realised, in updates", style="dim"))
+    shown = sorted(lags) if len(lags) <= _MOST_LAGS else [lag for lag, _ in lags.most_common(_MOST_LAGS)]
+    for lag in sorted(shown):
+        share = lags[lag] / total
+        table.add_row(f"{lag:>3}", bar(share, 14, "magenta"), f"{share:.0%}")
+    if rest := total - sum(lags[lag] for lag in shown):
+        table.add_row("...", bar(rest / total, 14, "magenta"), f"{rest / total:.0%}")
+    return table if lags else Group(table, Text("  - nothing consumed yet", style="dim"))
+
+
+def _engines(board: Board) -> RenderableType:
+    table = Table.grid(padding=(0, 1))
+    table.add_row(Text("engine", style="bold"), Text("members in flight", style="dim"))
+    for device, seated in board.load():
+        members = min(seated, board.slots)
+        note = f"{members}/{board.slots}" + (" + evaluation" if seated > board.slots else "")
+        table.add_row(device, bar(members / board.slots, 16, "blue"), note)
+    return Group(table, Text(board.idle_words, style="dim"))
+
+
+def _counts(board: Board) -> RenderableType:
+    metrics, (episodes, tokens) = board.metrics, board.speed()
+    table = Table.grid(padding=(0, 2))
+    table.add_row(
+        Text("speed", style="bold"),
+        f"{episodes:,.1f} episodes/s   {tokens:,.0f} tokens/s   so far {big(metrics.episodes)}, {big(metrics.tokens)}",
+    )
+    failed = f"{metrics.failures} failed"
+    last = f" (last: {metrics.last_failure[:60]})" if metrics.last_failure else ""
+    dropped = f"   {metrics.dropped} dropped, {metrics.wasted_seconds:,.0f} s of play lost" if metrics.dropped else ""
+    style = "yellow" if metrics.failures or metrics.dropped else ""
+    table.add_row(
+        Text("trouble", style="bold"), Text(f"{failed}{last}   {metrics.skipped} updates skipped{dropped}", style=style)
+    )
+    return table
+
+
+def _warnings(board: Board) -> Iterator[Text]:
+    if board.warning:
+        yield Text(f"! {board.warning}", style="bold yellow")
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds, or hours and minutes."""
+    whole = math.ceil(seconds)
+    return f"{whole // 60}:{whole % 60:02d}" if whole < 3600 else f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def big(number: float) -> str:
+    """A count in at most five characters."""
+    for unit in ("", " k", " M", " G"):
+        if number < 10_000 or unit == " G":
+            break
+        number /= 1000
+    return f"{number:,.0f}{unit}" if not unit or number >= 100 else f"{number:.1f}{unit}"

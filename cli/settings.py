@@ -1,0 +1,153 @@
+"""Everything `aes train` can be told, flat: a flag, a TOML key and a field are one and the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from aes.config import Config, Lora, explain
+from cli.machine import gpus
+
+POCKET = "pocket"
+MAX_RANK = 512
+INSTRUCT = "Qwen/Qwen2.5-1.5B-Instruct"
+
+PRESETS: dict[str, dict[str, Any]] = {
+    "pocket policy": {
+        "sigma": 1.5,
+        "lr": 1.5,
+        "rank": 3,
+        "targets": ("down_proj",),
+        "layers": (-1,),
+        "basis": "activations",
+        "max_tokens": 32,
+    },
+    "other models": {"sigma": 0.01, "lr": 0.005, "rank": 16, "slots": 8, "max_tokens": 96},
+    "fake engine": {"sigma": 1.0, "lr": 1.0},
+}
+"""What holds where nothing is given, by what is trained; everything else has one default for all."""
+
+
+class TrainSettings(Config, Lora):
+    """One `aes train`: the run, the adapters, the engine and the task."""
+
+    task: Annotated[str, Field(description="What to learn.")] = "webshop"
+    data: Annotated[Path | None, Field(description="Folder of WebShop's JSON files (None: a generated catalogue).")] = (
+        None
+    )
+    products: Annotated[
+        int | None, Field(ge=1, description="Size of the generated catalogue, or the first so many of --data.")
+    ] = None
+    catalog_seed: Annotated[int, Field(ge=0, description="Seed of the catalogue and of its goals' prices.")] = 0
+    goal_kind: Annotated[
+        Literal["synthetic", "human"], Field(description="Goals made of attributes and options, or crowd-written.")
+    ] = "synthetic"
+    eval_split: Annotated[Literal["test", "dev"], Field(description="Which goals are held out to evaluate on.")] = (
+        "test"
+    )
+    engine: Annotated[Literal["vllm", "fake"], Field(description="vllm, or a tiny linear policy for trials.")] = "vllm"
+    model: Annotated[
+        str, Field(description="pocket (small, made here), or a Hugging Face causal LM: a folder or a name.")
+    ] = POCKET
+    devices: Annotated[
+        tuple[str, ...], Field(min_length=1, description="One engine on each: cpu, or cpu:0,cpu:1 or cuda:0,cuda:1.")
+    ] = ("cpu",)
+    slots: Annotated[int, Field(ge=1, description="Members that decode together on one engine.")] = 16
+    context: Annotated[
+        int | None, Field(ge=64, description="Longest conversation in tokens (None: the model's, at most 4096).")
+    ] = None
+    dtype: Annotated[
+        Literal["auto", "float32", "bfloat16", "float16"], Field(description="Numbers the engine computes with.")
+    ] = "auto"
+    sequences: Annotated[int, Field(ge=1, description="Requests that one engine decodes in one batch.")] = 256
+    cache_gib: Annotated[int, Field(ge=1, description="KV cache of an engine on a CPU, in GiB.")] = 2
+    gpu_share: Annotated[float, Field(gt=0, le=1, description="Share of a GPU's memory its engine may take.")] = 0.85
+    eager: Annotated[
+        bool, Field(description="Run the model without graph capture (needed by --basis activations).")
+    ] = True
+    run_dir: Annotated[
+        Path | None, Field(description="Folder for everything the run leaves (None: runs/TIME-TASK-sSEED).")
+    ] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_lists(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Take `a,b` for a list, as flags give it."""
+        return {
+            key: tuple(part.strip() for part in value.split(",") if part.strip())
+            if isinstance(value, str) and key in LISTS
+            else value
+            for key, value in values.items()
+        }
+
+    @property
+    def config(self) -> Config:
+        """What the runtime needs to know."""
+        return Config(**self._share_of(Config))
+
+    @property
+    def lora(self) -> Lora:
+        """The adapter space."""
+        return Lora(**self._share_of(Lora))
+
+    @property
+    def kind(self) -> str:
+        """What is trained, in the words of the presets."""
+        return kind_of(self.engine, self.model)
+
+    def _share_of(self, part: type[Config] | type[Lora]) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in part.model_fields}
+
+
+LISTS = frozenset(name for name, field in TrainSettings.model_fields.items() if "tuple" in str(field.annotation))
+"""Fields that hold several values."""
+
+
+def kind_of(engine: str, model: str) -> str:
+    """Which preset serves."""
+    if engine == "fake":
+        return "fake engine"
+    return "pocket policy" if model == POCKET else "other models"
+
+
+def resolve(given: dict[str, Any]) -> tuple[TrainSettings, list[str]]:
+    """Settings from what was given over the preset over the defaults, and everything that speaks against them.
+
+    Where there are complaints, what they are about is at its default, so that the rest can be looked at too.
+    """
+    found = gpus()
+    machine = {"devices": found or ("cpu",), "model": INSTRUCT if found else POCKET}
+    kind = kind_of(str(given.get("engine", "vllm")), str(given.get("model", machine["model"])))
+    clashes = _clashes(given)
+    blamed = {field for field, _ in clashes}
+    values = machine | PRESETS[kind] | {key: value for key, value in given.items() if key not in blamed}
+    complaints = [complaint for _, complaint in clashes]
+    while True:
+        try:
+            return TrainSettings(**values), complaints
+        except ValidationError as error:
+            for problem in error.errors(include_url=False):
+                complaints.append(explain(problem, TrainSettings.model_fields))
+                for field in problem["loc"][:1] or ("stale_frac", "on_stale"):
+                    values.pop(str(field), None)
+
+
+def _clashes(given: dict[str, Any]) -> list[tuple[str, str]]:
+    """What cannot stand together, or nowhere: the field to blame and the complaint."""
+    found = []
+    share = given.get("stale_frac")
+    if share is not None and not given.get("max_lag"):
+        has = "--max-lag 0" if "max_lag" in given else "no --max-lag"
+        found.append(
+            ("stale_frac", f"--stale-frac {share} with {has}: stale by how many updates? (add --max-lag 1 up)")
+        )
+    if share is not None and given.get("on_stale") == "drop":
+        found.append(
+            ("on_stale", f"--on-stale drop with --stale-frac {share}: a fixed plan never drops (leave one out)")
+        )
+    rank = given.get("rank")
+    if isinstance(rank, int) and rank > MAX_RANK:
+        found.append(("rank", f"--rank {rank}: vLLM has no LoRA kernel above rank {MAX_RANK} (lower --rank)"))
+    return found

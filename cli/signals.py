@@ -1,0 +1,41 @@
+"""Ctrl-C and termination as a clean stop: what runs is cancelled once, and closes its engines on the way out."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from cli.errors import Interrupted
+
+T = TypeVar("T")
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end. Raises Interrupted, whatever the cancelled work raised, once it is closed."""
+    return asyncio.run(_guard(work))
+
+
+async def _guard(work: Coroutine[Any, Any, T]) -> T:
+    loop, task, got = asyncio.get_running_loop(), asyncio.current_task(), list[int]()
+    assert task is not None
+
+    def stop(number: int) -> None:
+        got.append(number)
+        if len(got) == 1:  # a second one must not break the closing of engines
+            task.cancel()
+
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        loop.add_signal_handler(number, stop, number)
+    try:
+        return await work
+    except BaseException:
+        # A terminal sends Ctrl-C to engine processes too, so it may be their death that is seen first.
+        if got:
+            raise Interrupted(got[0]) from None
+        raise
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
