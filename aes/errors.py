@@ -18,6 +18,8 @@ A message says what is wrong, shows the value, and names the cure.
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 
 class AesError(Exception):
     """Root of every error that aes raises on purpose."""
@@ -65,3 +67,18 @@ class ContextOverflow(EpisodeError):
 
 class GenerationFailed(EpisodeError):
     """A request that the engine refused or lost."""
+
+
+def bare(error: BaseException) -> BaseException:
+    """The first error of a group that is not a group itself: what really happened."""
+    return bare(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+
+
+def raise_bare(error: BaseException) -> NoReturn:
+    """Raise an error out of its groups, with its own cause and context and not those of the handling."""
+    single = bare(error)
+    context = single.__context__
+    try:
+        raise single
+    finally:
+        single.__context__ = context

@@ -25,8 +25,8 @@ async def evaluate(task: Task, engine: Engine, config: Config, version: int, goa
     played = [episode for episode in episodes if episode is not None]
     return Evaluated(
         version=version,
-        scores=tuple(math.nan if e.failure else e.fitness for e in played),
-        successes=sum(e.success and not e.failure for e in played),
+        scores=tuple(e.fitness if e.failure is None else math.nan for e in played),
+        successes=sum(e.success and e.failure is None for e in played),
         failures=sum(e.failure is not None for e in played),
         seconds=asyncio.get_running_loop().time() - began,
     )

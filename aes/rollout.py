@@ -10,7 +10,7 @@ from typing import Any
 
 from aes.config import Config
 from aes.dispatch import Dispatcher, Job
-from aes.errors import EngineError
+from aes.errors import EngineError, raise_bare
 from aes.events import EpisodeFailed, Event
 from aes.policy import MemberPolicy
 from aes.protocols import Engine, Seat, Task
@@ -68,21 +68,49 @@ async def play_once(task: Task, seat: Seat, engine: Engine, config: Config, goal
     sampling = Sampling(max_tokens=config.max_tokens, temperature=config.temperature)
     policy = MemberPolicy(seat, engine.codec, engine.context, sampling)
     try:
-        episode: object = await task.play(policy, goal, seed)
-    except EngineError:
-        raise
-    except Exception as error:
+        return checked(await task.play(policy, goal, seed))
+    except (Exception, asyncio.CancelledError) as error:
+        if (fatal := _fatal(error)) is not None:
+            raise_bare(fatal)
         return failed(f"{type(error).__name__}: {error}")
+
+
+def checked(episode: object) -> Episode:
+    """What a user's `play` returned, in plain Python numbers; a fitness that is none is a failure.
+
+    Raises TypeError or ValueError for what cannot be an Episode.
+    """
     if not isinstance(episode, Episode):
-        return failed(f"TypeError: play returned {type(episode).__name__}, not an Episode")
-    if episode.failure is None and not math.isfinite(episode.fitness):
-        return replace(episode, fitness=0.0, failure=f"non-finite fitness {episode.fitness}")
-    return episode
+        raise TypeError(f"play returned {type(episode).__name__}, not an Episode")
+    fitness, failure = float(episode.fitness), episode.failure
+    if failure is None and not math.isfinite(fitness):
+        failure = f"non-finite fitness {fitness}"
+    return replace(
+        episode,
+        fitness=0.0 if failure is not None else fitness,
+        success=bool(episode.success),
+        turns=int(episode.turns),
+        tokens=int(episode.tokens),
+        failure=failure,
+    )
 
 
 def failed(reason: str) -> Episode:
     """An episode that came to nothing."""
     return Episode(fitness=0.0, success=False, turns=0, tokens=0, failure=reason)
+
+
+def _fatal(error: BaseException) -> BaseException | None:
+    """What of an error must end more than one episode: a lost engine, even in a group, and being cancelled ourselves.
+
+    A cancellation that nobody asked this task for comes of the user's own tasks, and is a failure like any other.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return error if task is None or task.cancelling() else None
+    if isinstance(error, BaseExceptionGroup):
+        return error.subgroup(EngineError)
+    return error if isinstance(error, EngineError) else None
 
 
 def episode_seed(job: Job, goal: int) -> int:

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from aes.errors import ConfigError, DigestMismatch
+from aes.errors import ConfigError, DigestMismatch, raise_bare
 from aes.protocols import Codec, Engine, Seat
 from aes.types import Advanced, Member, Update
 
@@ -116,5 +116,5 @@ async def _all(calls: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(call) for call in calls]
     except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
+        raise_bare(errors)
     return [task.result() for task in tasks]
