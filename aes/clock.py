@@ -65,8 +65,12 @@ class Clock:
         return Update(version, terms, shrink=config.lr * config.decay, momentum=config.momentum)
 
     def _keep(self, version: int) -> set[int]:
-        """Versions that members in flight, the plan, or an evaluation may still ask for after this update."""
-        recent = range(max(0, version + 1 - self._config.max_lag), version + 1)
+        """Versions that members in flight, the plan, or an evaluation may still ask for after this update.
+
+        A member that was just dropped may yet be on its way into the engine, so its version stays one update longer.
+        """
+        dropping = self._config.on_stale == "drop"
+        recent = range(max(0, version + 1 - self._config.max_lag - dropping), version + 1)
         return {*recent, *self._dispatcher.ledger.versions, *self._pinned()}
 
     def _report(

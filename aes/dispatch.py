@@ -26,6 +26,8 @@ from aes.ledger import Ledger
 from aes.schedule import Controlled, Natural, Schedule, Slot
 from aes.types import Episode, Measurement, Member, Proposal
 
+_EPOCHS = 3  # shuffles kept besides the current one: replacements come from far ahead, stale members from behind
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -160,13 +162,13 @@ class Dispatcher:
 
     def _give_up(self, proposal: Proposal, reason: str) -> None:
         """Close an entry unused, stop whoever plays it, and let the schedule make up for it."""
-        seconds = self._seconds(proposal) if proposal.index in self._began else 0.0
+        measurement = self.ledger.close(proposal.index)
+        seconds = measurement.seconds if measurement else self._seconds(proposal)
         self._results.pop(proposal.index, None)
         self._began.pop(proposal.index, None)
         self._jobs = deque(job for job in self._jobs if job.proposal.index != proposal.index)
         for scope in self._scopes.get(proposal.index, ()):
             scope.reschedule(asyncio.get_running_loop().time())
-        self.ledger.close(proposal.index)
         self._schedule.replace(proposal)
         self._emit(Dropped(proposal, reason, seconds))
 
@@ -200,13 +202,14 @@ class GoalBatches:
         epoch, place = divmod(position, self._total)
         if epoch not in self._epochs:
             order = np.random.default_rng([self._seed, epoch]).permutation(self._total)
-            self._epochs = {e: o for e, o in self._epochs.items() if e >= epoch - 1} | {epoch: order.tolist()}
+            recent = list(self._epochs.items())[-_EPOCHS:]
+            self._epochs = dict([*recent, (epoch, order.tolist())])
         return self._epochs[epoch][place]
 
 
 def measure(proposal: Proposal, results: Sequence[Sequence[Episode]], seconds: float) -> Measurement | None:
     """The fitness of a proposal over the goals that every member finished well; None when there is no such goal."""
-    good = [i for i in range(len(proposal.goals)) if all(not member[i].failure for member in results)]
+    good = [i for i in range(len(proposal.goals)) if all(member[i].failure is None for member in results)]
     if not good:
         return None
     played = [episode for member in results for episode in member]

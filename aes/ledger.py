@@ -64,10 +64,10 @@ class Ledger:
         """Note that an open entry was measured."""
         self._arrived[self._open[measurement.proposal.index].index] = measurement
 
-    def close(self, index: int) -> None:
-        """Close an entry without consuming it (dropped as too old, or void for lack of good episodes)."""
+    def close(self, index: int) -> Measurement | None:
+        """Close an entry (consumed, dropped as too old, or void) and return its measurement where it has one."""
         del self._open[index]
-        self._arrived.pop(index, None)
+        return self._arrived.pop(index, None)
 
     def owed(self, version: int) -> list[tuple[int, int]]:
         """What the update of `version` must take: (w, m) means at least m entries of version w or older."""
