@@ -15,7 +15,7 @@ from aes.errors import ConfigError
 class Settings(BaseModel):
     """Frozen settings; an unknown key is refused with the nearest known one."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     @classmethod
     def parse(cls, values: dict[str, Any]) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -33,8 +34,28 @@ class Journal:
 
     def _write(self, record: dict[str, Any]) -> None:
         record["at"] = round(self._clock() - self._began, 4)
-        self._file.write(json.dumps(record, separators=(",", ":")) + "\n")
+        self._file.write(to_json(record) + "\n")
         self._file.flush()
+
+
+def to_json(value: Any, indent: int | None = None) -> str:
+    """Plain values as JSON that every reader takes: numbers that JSON has no word for (nan, infinity) become null."""
+    separators = (",", ":") if indent is None else None
+    try:
+        return json.dumps(value, indent=indent, separators=separators, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), indent=indent, separators=separators)
+
+
+def _finite(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _finite(entry) for key, entry in value.items()}
+        case list() | tuple():
+            return [_finite(entry) for entry in value]
+        case float() if not math.isfinite(value):
+            return None
+    return value
 
 
 def read(folder: Path) -> Iterator[dict[str, Any]]:
