@@ -13,7 +13,6 @@ finished. A bug anywhere cancels all tasks and leaves the run as the original ex
 from __future__ import annotations
 
 import asyncio
-import json
 import math
 from collections import Counter
 from pathlib import Path
@@ -22,10 +21,10 @@ from typing import Any, Self
 from aes.clock import Clock
 from aes.config import Config, Settings
 from aes.dispatch import Dispatcher
-from aes.errors import ConfigError, RunFailed
+from aes.errors import ConfigError, RunFailed, raise_bare
 from aes.evaluation import evaluate
 from aes.events import Bus, Finished, Started, Stream
-from aes.journal import Journal
+from aes.journal import Journal, to_json
 from aes.metrics import Metrics, interval, wilson
 from aes.protocols import Engine, Task
 from aes.rollout import Player, play_once
@@ -67,17 +66,19 @@ class Run:
         self._pinned: Counter[int] = Counter()
         self._tasks: list[asyncio.Task[None]] = []
         self._journal: Journal | None = None
-        self._done = asyncio.Event()
+        self._over = asyncio.Event()
+        self._finished = False
         self._began = 0.0
+        self._ended: float | None = None
 
     async def __aenter__(self) -> Self:
         self._began = asyncio.get_running_loop().time()
         try:
-            await self._open()
+            self._open()
             await self._prepare()
-        except BaseException:
+        except BaseException as error:
             self._close()
-            raise
+            raise_bare(error)
         await self._group.__aenter__()
         self._tasks = [self._group.create_task(self._evaluate(), name="evaluator")]
         dispatcher = Dispatcher(self.config, len(self._task.train_goals), self._bus.emit)
@@ -101,7 +102,8 @@ class Run:
         try:
             await self._group.__aexit__(kind, error, trace)
         except BaseExceptionGroup as group:
-            raise _bare(group) from None
+            if group.exceptions[0] is not error:  # the body's own error passes as it is
+                raise_bare(group)
         finally:
             self._close()
 
@@ -110,8 +112,8 @@ class Run:
         return self._stream
 
     async def wait(self) -> None:
-        """Wait until the run is finished."""
-        await self._done.wait()
+        """Wait until the run is over: finished, crashed, or left. What ended it is raised where it is left."""
+        await self._over.wait()
 
     @property
     def players(self) -> int:
@@ -126,7 +128,7 @@ class Run:
             for version, e in sorted(metrics.evaluations.items())
         ]
         return {
-            "finished": self._done.is_set(),
+            "finished": self._finished,
             "version": metrics.version,
             "evaluations": evaluations,
             "lags": {str(lag): count for lag, count in sorted(metrics.lags.items())},
@@ -136,18 +138,19 @@ class Run:
             "skipped": metrics.skipped,
             "dropped": metrics.dropped,
             "wasted_seconds": metrics.wasted_seconds,
-            "seconds": asyncio.get_running_loop().time() - self._began,
+            "seconds": self._seconds(),
         }
 
-    async def _open(self) -> None:
+    def _open(self) -> None:
         if self._folder is not None:
-            await asyncio.to_thread(self._open_folder, self._folder)
-            self._journal = Journal(self._folder, asyncio.get_running_loop().time)
+            self._journal = self._open_folder(self._folder)
             self._bus.subscribe(self._journal)
         self._bus.subscribe(self.metrics)
         self._bus.subscribe(self._stream.put)
 
     def _close(self) -> None:
+        self._seconds(stop=True)
+        self._over.set()
         self._stream.close()
         if self._journal is not None:
             self._journal.close()
@@ -183,13 +186,24 @@ class Run:
         await clock.run()
         await self._versions.put(None)
         await self._tasks[0]
-        self._bus.emit(Finished(self.config.updates, asyncio.get_running_loop().time() - self._began))
-        self._done.set()
+        self._finish()
+
+    def _finish(self) -> None:
+        """All is done: leave the summary before anyone is told, since whoever hears of the end may leave at once."""
+        self._finished = True
+        seconds = self._seconds(stop=True)
         if self._folder is not None:
-            text = json.dumps(self.summary(), indent=2)
-            await asyncio.to_thread((self._folder / "summary.json").write_text, text + "\n")
+            (self._folder / "summary.json").write_text(to_json(self.summary(), indent=2) + "\n")
+        self._bus.emit(Finished(self.config.updates, seconds))
+        self._over.set()
         self._stream.close()
         self._cancel()
+
+    def _seconds(self, stop: bool = False) -> float:
+        """Seconds since the run was entered, until it was over; `stop` says that it is."""
+        ended = self._ended if self._ended is not None else asyncio.get_running_loop().time()
+        self._ended = ended if stop else self._ended
+        return ended - self._began
 
     async def _reached(self, version: int) -> None:
         """Have a version evaluated where the settings ask for it; its weights stay held until then."""
@@ -214,17 +228,24 @@ class Run:
             if task is not current:
                 task.cancel()
 
-    def _open_folder(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        if (folder / "journal.jsonl").exists():
-            raise ConfigError(f"run folder {folder} holds a run already (choose another --run-dir)")
+    def _open_folder(self, folder: Path) -> Journal:
+        """Take a folder for this run alone. Raises ConfigError."""
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            journal = Journal(folder, asyncio.get_running_loop().time)
+        except FileExistsError:
+            held = "holds a run already" if folder.is_dir() else "is a file"
+            raise ConfigError(f"run folder {folder} {held} (choose another --run-dir)") from None
+        except OSError as error:
+            raise ConfigError(f"run folder {folder}: {error.strerror} (choose another --run-dir)") from None
         about = {
             "config": self.config.model_dump(mode="json"),
             "about": self._about.model_dump(mode="json") if self._about else None,
             "task": {"name": self._task.name, **self._task.fingerprint},
             "engine": dict(self._engine.fingerprint),
         }
-        (folder / "run.json").write_text(json.dumps(about, indent=2) + "\n")
+        (folder / "run.json").write_text(to_json(about, indent=2) + "\n")
+        return journal
 
 
 def check(task: Task, engine: Engine, config: Config) -> None:
@@ -252,9 +273,3 @@ def scores(values: tuple[float, ...], successes: int) -> dict[str, Any]:
         "success": successes / goals if goals else math.nan,
         "success_95": [low, high],
     }
-
-
-def _bare(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first error of a group that is not one itself: what really happened."""
-    first = group.exceptions[0]
-    return _bare(first) if isinstance(first, BaseExceptionGroup) else first
