@@ -236,13 +236,17 @@ class VllmEngine:
         return self._requests[member.name]
 
     def _open(self) -> None:
-        """Start vLLM; blocks for many seconds."""
+        """Start vLLM; blocks for many seconds. Raises DataError (the tokenizer), EngineError."""
         self._codec = ChatCodec.load(self._model.name)
         with _environment(self._options):
             from vllm import AsyncEngineArgs
             from vllm.v1.engine.async_llm import AsyncLLM
 
-            self._llm = AsyncLLM.from_engine_args(AsyncEngineArgs(**self._arguments()))
+            try:
+                self._llm = AsyncLLM.from_engine_args(AsyncEngineArgs(**self._arguments()))
+            except Exception as error:
+                reason = str(error).strip().partition("\n")[0]
+                raise EngineError(f"engine {self._options.device}: vLLM did not start ({reason})") from error
 
     def _arguments(self) -> dict[str, Any]:
         options = self._options
