@@ -122,7 +122,7 @@ def _update(record: dict[str, Any]) -> Update:
 
 
 def _is_base(record: dict[str, Any]) -> bool:
-    return record["event"] == "Evaluated" and record["version"] == 0
+    return bool(record["event"] == "Evaluated" and record["version"] == 0)
 
 
 def _evaluated(record: dict[str, Any]) -> Evaluated:

@@ -21,7 +21,7 @@ from cli.chart import bar, curve
 
 WIDTH = 100
 PERIOD_S = 0.25
-_CHART_HEIGHT = 5
+_CHART_HEIGHT = 6
 _MOST_LAGS = 6
 
 
@@ -119,25 +119,25 @@ def _since_base(board: Board, version: int, mean: float) -> Iterator[Text]:
 
 def _lags(board: Board) -> RenderableType:
     lags, total = board.metrics.lags, sum(board.metrics.lags.values())
-    table = Table.grid(padding=(0, 1))
-    table.add_row(Text("lag", style="bold"), Text("realised, in updates", style="dim"))
-    shown = sorted(lags) if len(lags) <= _MOST_LAGS else [lag for lag, _ in lags.most_common(_MOST_LAGS)]
-    for lag in sorted(shown):
-        share = lags[lag] / total
-        table.add_row(f"{lag:>3}", bar(share, 14, "magenta"), f"{share:.0%}")
+    title = Text.assemble(("lag", "bold"), ("  as realised, in updates", "dim"))
+    shown = sorted(lag for lag, _ in lags.most_common(_MOST_LAGS))
+    rows = [(str(lag), lags[lag] / total) for lag in shown]
     if rest := total - sum(lags[lag] for lag in shown):
-        table.add_row("...", bar(rest / total, 14, "magenta"), f"{rest / total:.0%}")
-    return table if lags else Group(table, Text("  - nothing consumed yet", style="dim"))
+        rows.append(("other", rest / total))
+    table = Table.grid(padding=(0, 1))
+    for name, share in rows:
+        table.add_row(Text(f"{name:>3}"), bar(share, 16, "magenta"), f"{share:.0%}")
+    return Group(title, table if rows else Text("  nothing consumed yet", style="dim"))
 
 
 def _engines(board: Board) -> RenderableType:
+    title = Text.assemble(("engines", "bold"), ("  members in flight", "dim"))
     table = Table.grid(padding=(0, 1))
-    table.add_row(Text("engine", style="bold"), Text("members in flight", style="dim"))
     for device, seated in board.load():
         members = min(seated, board.slots)
         note = f"{members}/{board.slots}" + (" + evaluation" if seated > board.slots else "")
-        table.add_row(device, bar(members / board.slots, 16, "blue"), note)
-    return Group(table, Text(board.idle_words, style="dim"))
+        table.add_row(f"  {device}", bar(members / board.slots, 16, "blue"), note)
+    return Group(title, table, Text(f"  {board.idle_words}", style="dim"))
 
 
 def _counts(board: Board) -> RenderableType:
@@ -145,7 +145,7 @@ def _counts(board: Board) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     table.add_row(
         Text("speed", style="bold"),
-        f"{episodes:,.1f} episodes/s   {tokens:,.0f} tokens/s   so far {big(metrics.episodes)}, {big(metrics.tokens)}",
+        f"{episodes:,.1f} episodes/s   {tokens:,.0f} tokens/s   so far {metrics.episodes:,} and {big(metrics.tokens)}",
     )
     failed = f"{metrics.failures} failed"
     last = f" (last: {metrics.last_failure[:60]})" if metrics.last_failure else ""
@@ -171,7 +171,7 @@ def clock(seconds: float) -> str:
 def big(number: float) -> str:
     """A count in at most five characters."""
     for unit in ("", " k", " M", " G"):
-        if number < 10_000 or unit == " G":
+        if number < (1000 if unit else 10_000) or unit == " G":
             break
         number /= 1000
     return f"{number:,.0f}{unit}" if not unit or number >= 100 else f"{number:.1f}{unit}"

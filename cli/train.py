@@ -65,11 +65,15 @@ async def _play(drawn: Plan, view: View) -> Run:
     assert task is not None
     assert engine is not None
     run = Run(task, engine, settings.config, drawn.folder, about=settings)
+
+    def load() -> list[tuple[str, int]]:
+        return [(device, seated) for device, (_, seated) in zip(settings.devices, engine.load, strict=True)]
+
     async with AsyncExitStack() as stack:
         with view.working(f"starting {settings.engine} on {', '.join(settings.devices)}"):
             await stack.enter_async_context(engine)
         with view.working("making version 0 and proving that adapters are applied"):
             await stack.enter_async_context(run)
         title = f"[bold]aes[/] {settings.task}, {settings.kind}, {settings.config.schedule_name}, seed {settings.seed}"
-        await view.follow(run, Board(title, settings.config, run.metrics, lambda: engine.load, settings.slots))
+        await view.follow(run, Board(title, settings.config, run.metrics, load, settings.slots))
     return run
