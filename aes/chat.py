@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 from aes.protocols import Environment, Policy
@@ -50,7 +51,7 @@ class ChatTask:
             turns=turns,
             tokens=tokens,
             transcript=tuple(messages),
-            info={key: float(value) for key, value in info.items() if isinstance(value, int | float)},
+            info={key: float(value) for key, value in info.items() if isinstance(value, Real)},
         )
 
 
