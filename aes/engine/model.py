@@ -33,7 +33,7 @@ class BaseModel:
         import torch
         from transformers import AutoConfig, AutoModelForCausalLM
 
-        _check_folder(Path(model))
+        _check_folder(model)
         try:
             config = AutoConfig.from_pretrained(model)
             with torch.device("meta"):
@@ -70,13 +70,12 @@ def fused_path(path: str) -> str:
     return f"{parent}.{_FUSED.get(name, name)}"
 
 
-def _check_folder(folder: Path) -> None:
+def _check_folder(model: str) -> None:
     """Refuse a folder that cannot be a model, naming what is missing."""
+    folder = Path(model)
     if not folder.exists():
-        if folder.is_absolute() or str(folder).startswith(("./", "../", "~")):
-            raise DataError(
-                f"model {folder}: no such folder (give --model a model folder or a name in the local cache)"
-            )
+        if model.startswith((".", "/", "~")) or model.count("/") > 1:  # the hub's names are OWNER/NAME
+            raise DataError(f"model {model}: no such folder (give --model a model folder or a name in the local cache)")
         return
     if not (folder / "config.json").is_file():
         raise DataError(f"model {folder}: no config.json in it (give --model a Hugging Face model folder)")
