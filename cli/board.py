@@ -94,8 +94,6 @@ class Board:
     def warning(self) -> str:
         """What the user should do something about, or nothing."""
         if self.skipped_in_a_row >= SKIPS_TO_WARN:
-            return (
-                f"{self.skipped_in_a_row} updates in a row changed nothing, all fitness being equal:"
-                f" sigma {self.config.sigma:g} is too small (raise --sigma)"
-            )
+            count, sigma = self.skipped_in_a_row, self.config.sigma
+            return f"all fitness equal in {count} updates in a row: sigma {sigma:g} is too small (raise --sigma)"
         return ""

@@ -21,7 +21,7 @@ def curve(bars: Sequence[float], dots: Mapping[int, float], length: int, width: 
     marks = {_place(step, length, width): value for step, value in sorted(dots.items()) if math.isfinite(value)}
     lines = []
     for row in reversed(range(height)):
-        axis = f"{high:4.2f} ┤" if row == height - 1 else f"{low:4.2f} ┤" if row == 0 else "     │"
+        axis = f"{high:5.2f} ┤" if row == height - 1 else f"{low:5.2f} ┤" if row == 0 else "      │"
         line = Text(axis, style="dim")
         for column in range(width):
             line.append(*_cell(columns[column], marks.get(column), low, high, row, height))
@@ -50,8 +50,8 @@ def _columns(bars: Sequence[float], length: int, width: int) -> list[float | Non
     """One value per column: the mean of the steps it stands for, and none for steps to come."""
     gathered: list[list[float]] = [[] for _ in range(width)]
     for step, value in enumerate(bars):
-        first, last = _place(step, length, width), max(_place(step + 1, length, width), _place(step, length, width) + 1)
-        for column in range(first, min(last, width)):
+        first, following = _place(step, length, width), _place(step + 1, length, width)
+        for column in range(first, max(following, first + 1) if math.isfinite(value) else first):
             gathered[column].append(value)
     return [sum(values) / len(values) if values else None for values in gathered]
 

@@ -85,7 +85,7 @@ def _learning(board: Board) -> RenderableType:
     metrics = board.metrics
     held_out = {version: interval(list(e.scores))[0] for version, e in metrics.evaluations.items()}
     lines = curve(metrics.fitness, held_out, board.config.updates, 40, _CHART_HEIGHT)
-    axis = Text(f"      0{'updates':^38}{board.config.updates:>3}"[:48], style="dim")
+    axis = Text(f"{'0':>8}{'updates':^35}{board.config.updates:>4}", style="dim")
     row = Table.grid(padding=(0, 3))
     row.add_row(Group(*lines, axis), Group(*_latest(board)))
     return row

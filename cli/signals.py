@@ -14,7 +14,9 @@ T = TypeVar("T")
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end. Raises Interrupted, whatever the cancelled work raised, once it is closed."""
-    return asyncio.run(_guard(work))
+    # Given a factory, a Runner leaves the caller's current event loop alone, which asyncio.run takes away.
+    with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
+        return runner.run(_guard(work))
 
 
 async def _guard(work: Coroutine[Any, Any, T]) -> T:

@@ -37,7 +37,9 @@ def train(given: dict[str, Any], *, live: bool) -> None:
             raise
         except (Interrupted, KeyboardInterrupt) as stop:
             number = stop.number if isinstance(stop, Interrupted) else 2
-            raise Interrupted(number, f"; what was done so far is in {drawn.folder}") from None
+            begun = (drawn.folder / "journal.jsonl").exists()
+            done = f"what was done so far is in {drawn.folder}" if begun else "nothing had been trained yet"
+            raise Interrupted(number, f"; {done}") from None
 
 
 def dry_run(given: dict[str, Any]) -> None:

@@ -1,0 +1,93 @@
+"""Whole runs from the command line, on the fake engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Aes
+
+SMALL = ("--engine", "fake", "--products", 60, "--pairs", 4, "--goals", 4, "--eval-goals", 20)
+
+
+def test_train_and_evaluate(aes: Aes, tmp_path: Path) -> None:
+    code, out, err = aes("train", *SMALL, "--updates", 3, "--eval-every", 1, "--run-dir", "run")
+    assert (code, err) == (0, "")
+    assert out.index("catalogue") < out.index("update 1/3") < out.index("update 3/3") < out.index("held-out goals")
+    summary = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["finished"]
+    scores = {entry["version"]: entry["score"] for entry in summary["evaluations"]}
+
+    for version in (0, 2, 3):
+        code, out, err = aes("eval", "run", "--version", version)
+        assert (code, err) == (0, "")
+        assert f"{scores[version]:.3f} ±" in out
+    assert "train split" in aes("eval", "run", "--split", "train", "--goals", 5).out
+    assert "versions 0 to 3" in aes("eval", "run", "--version", 4).err
+    assert aes("eval", "run", "--goals", 10**6).code == 2
+
+
+def test_settings_of_a_file_make_the_run(aes: Aes, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(
+        'engine = "fake"\nproducts = 60\nupdates = 1\npairs = 3\ngoals = 2\neval_goals = 5\nrun_dir = "run"\n'
+    )
+    assert aes("train", "--config", "a.toml", "--pairs", 2).code == 0
+    about = json.loads((tmp_path / "run" / "run.json").read_text())["about"]
+    assert (about["pairs"], about["goals"], about["catalog_seed"]) == (2, 2, 0)
+
+
+def test_two_engines_reach_the_same_centre_as_one(aes: Aes, tmp_path: Path) -> None:
+    for name, devices in (("one", "cpu:0"), ("two", "cpu:0,cpu:1")):
+        if int(devices[-1]) not in os.sched_getaffinity(0):
+            pytest.skip("needs two cores")
+        flags = ("--updates", 3, "--max-lag", 1, "--stale-frac", 0, "--devices", devices, "--slots", 4)
+        assert aes("train", *SMALL, *flags, "--run-dir", name).code == 0
+    assert len({tuple(digests(tmp_path / name)) for name in ("one", "two")}) == 1
+
+
+def test_all_stale_means_all_stale(aes: Aes, tmp_path: Path) -> None:
+    flags = ("--updates", 4, "--max-lag", 2, "--stale-frac", 1.0, "--run-dir", "run")
+    assert aes("train", *SMALL, *flags).code == 0
+    lags = [record["lags"] for record in updates(tmp_path / "run")]
+    assert lags == [[min(t, 2)] * 4 for t in range(4)]
+
+
+def test_a_run_whose_model_has_changed_is_not_replayed(aes: Aes, tmp_path: Path) -> None:
+    assert aes("train", *SMALL, "--updates", 1, "--run-dir", "run").code == 0
+    about = json.loads((tmp_path / "run" / "run.json").read_text())
+    about["engine"]["dim"] = "17"
+    (tmp_path / "run" / "run.json").write_text(json.dumps(about))
+    outcome = aes("eval", "run")
+    assert outcome.code == 2
+    assert "its dim was 17" in outcome.err
+
+
+def test_ctrl_c_stops_cleanly_and_says_where_the_run_is(tmp_path: Path) -> None:
+    flags = [*map(str, SMALL), "--updates", "100000", "--run-dir", str(tmp_path / "run")]
+    command = [sys.executable, "-c", "from cli.aes_app import main; main()", "train", *flags]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        for line in process.stdout:
+            if "update 2/" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, (out, err)
+    assert err.splitlines() == [f"aes: stopped by SIGINT; what was done so far is in {tmp_path / 'run'}"]
+    assert len(updates(tmp_path / "run")) >= 2
+
+
+def updates(folder: Path) -> list[dict[str, list[int]]]:
+    records = [json.loads(line) for line in (folder / "journal.jsonl").read_text().splitlines()]
+    return [record for record in records if record["event"] == "Updated"]
+
+
+def digests(folder: Path) -> list[object]:
+    return [record["digest"] for record in updates(folder)]
