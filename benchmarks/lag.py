@@ -16,7 +16,7 @@ from aes.engine.model import BaseModel
 from aes.engine.pool import Pool
 from aes.engine.vllm import VllmEngine, VllmOptions
 from benchmarks.measure import Figure
-from cli.presets import POCKET
+from cli.settings import resolve
 from envs.webshop import pocket
 from envs.webshop.catalog import Catalog
 from envs.webshop.task import WebShop
@@ -30,16 +30,17 @@ def figures(repetitions: int) -> list[Figure]:
 
 
 async def _figure(devices: Sequence[str], repetitions: int) -> Figure:
+    settings, _ = resolve({"updates": UPDATES, "pairs": 8, "goals": 8, "eval_goals": 0})
     catalog = Catalog.generate()
     task = WebShop(catalog)
     model = BaseModel.inspect(str(pocket.ensure(catalog)))
     slots = 16 // len(devices)
-    engines = [VllmEngine(model, POCKET.lora, VllmOptions(device, slots)) for device in devices]
+    engines = [VllmEngine(model, settings.lora, VllmOptions(device, slots)) for device in devices]
     rates: dict[int, list[float]] = {0: [], 1: []}
     async with Pool(engines) as pool:
         for repetition in range(repetitions + 1):
             for max_lag in (0, 1):
-                rate = await _rate(task, pool, max_lag)
+                rate = await _rate(task, pool, settings.config.model_copy(update={"max_lag": max_lag}))
                 if repetition:  # the first warms up
                     rates[max_lag].append(rate)
     ratios = [fast / slow for slow, fast in zip(rates[0], rates[1], strict=True)]
@@ -47,10 +48,10 @@ async def _figure(devices: Sequence[str], repetitions: int) -> Figure:
     return Figure(f"async / sync on {' + '.join(devices)}", "x", ratios, detail)
 
 
-async def _rate(task: WebShop, pool: Pool, max_lag: int) -> float:
-    config = Config(updates=UPDATES, pairs=8, goals=8, max_lag=max_lag, eval_goals=0, sigma=POCKET.sigma, lr=POCKET.lr)
+async def _rate(task: WebShop, pool: Pool, config: Config) -> float:
+    """Episodes a second from the first dispatch to the last update."""
     with tempfile.TemporaryDirectory() as folder:
-        async with Run(task, pool, config, Path(folder)) as run:
+        async with Run(task, pool, config, Path(folder) / "run") as run:
             began = time.perf_counter()
             await run.wait()
             return run.metrics.episodes / (time.perf_counter() - began)
