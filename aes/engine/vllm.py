@@ -116,6 +116,7 @@ class VllmEngine:
             await asyncio.shield(starting)
         except asyncio.CancelledError:
             await asyncio.wait([starting])
+            starting.exception()  # seen, so that asyncio does not report a start that failed meanwhile
             await self.__aexit__()
             raise
         try:
