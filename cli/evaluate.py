@@ -75,7 +75,9 @@ def evaluate_run(folder: Path, version: int | None, split: Split, goals: int | N
             engine = assemble.open_engine(settings, assemble.open_model(settings, catalog, progress))
         _same_model(record, engine)
         chosen = _goals(task.eval_goals, goals, settings.eval_goals or len(task.eval_goals), split)
-        evaluation = signals.run(_replay(record, version, task, engine, settings.config, chosen, view))
+        evaluation = signals.run(
+            _replay(record, version, task, engine, settings.config, chosen, view), terminal.console.print
+        )
         comparable = split == settings.eval_split and version > 0
         terminal.console.print(one(evaluation, split, record.base if comparable else None))
 

@@ -19,7 +19,6 @@ from aes.runtime import Run
 from cli.board import Board
 from cli.chart import bar, curve
 
-WIDTH = 100
 PERIOD_S = 0.25
 _CHART_HEIGHT = 6
 _MOST_LAGS = 6
@@ -35,13 +34,22 @@ class LiveView:
     def working(self, what: str) -> Iterator[Callable[[str, float], None]]:
         """Show that something takes its time; the callback takes what is done now and the share that is done."""
         columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-        with Progress(*columns, console=self._console, transient=True) as progress:
+        # Rich would print what libraries say above its bars; it belongs in the log.
+        ours = Progress(*columns, console=self._console, transient=True, redirect_stdout=False, redirect_stderr=False)
+        with ours as progress:
             task = progress.add_task(what, total=None)
             yield lambda words, share: progress.update(task, description=f"{what}: {words}", total=1.0, completed=share)
 
     async def follow(self, run: Run, board: Board) -> None:
         """Draw the run until it is finished or cancelled."""
-        with Live(frame(board), console=self._console, auto_refresh=False, vertical_overflow="visible") as live:
+        picture = Live(
+            frame(board),
+            console=self._console,
+            auto_refresh=False,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+        with picture as live:
             try:
                 async with asyncio.TaskGroup() as group:
                     ticker = group.create_task(_tick(live, board))

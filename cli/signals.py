@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from cli.errors import Interrupted
@@ -12,20 +12,21 @@ from cli.errors import Interrupted
 T = TypeVar("T")
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
+def run(work: Coroutine[Any, Any, T], say: Callable[[str], None]) -> T:
     """Run to the end. Raises Interrupted, whatever the cancelled work raised, once it is closed."""
     # Given a factory, a Runner leaves the caller's current event loop alone, which asyncio.run takes away.
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
-        return runner.run(_guard(work))
+        return runner.run(_guard(work, say))
 
 
-async def _guard(work: Coroutine[Any, Any, T]) -> T:
+async def _guard(work: Coroutine[Any, Any, T], say: Callable[[str], None]) -> T:
     loop, task, got = asyncio.get_running_loop(), asyncio.current_task(), list[int]()
     assert task is not None
 
     def stop(number: int) -> None:
         got.append(number)
         if len(got) == 1:  # a second one must not break the closing of engines
+            say("stopping: closing engines, a few seconds")
             task.cancel()
 
     numbers = (signal.SIGINT, signal.SIGTERM)

@@ -57,7 +57,7 @@ def _train(drawn: Plan, view: View, console: Console) -> None:
         with view.working("warm start of the pocket policy") as progress:
             drawn.model = assemble.open_model(drawn.settings, drawn.catalog, progress)
         drawn.engine = assemble.open_engine(drawn.settings, drawn.model)
-    run = signals.run(_play(drawn, view))
+    run = signals.run(_play(drawn, view), console.print)
     console.print(results(run.metrics.evaluations, drawn.folder))
 
 
