@@ -18,8 +18,10 @@ from aes.events import Evaluated
 from aes.protocols import Engine, Task
 from aes.types import Term, Update
 from cli import assemble, signals
+from cli.errors import Refused
 from cli.live import LiveView
 from cli.plain import PlainView
+from cli.plan import device_checks
 from cli.results import one
 from cli.settings import TrainSettings
 from cli.terminal import quiet
@@ -66,6 +68,8 @@ def evaluate_run(folder: Path, version: int | None, split: Split, goals: int | N
     settings = record.settings
     if devices:
         settings = TrainSettings.parse(settings.model_dump() | {"devices": devices})
+    if complaints := list(device_checks(settings)):
+        raise Refused(complaints)
     with quiet() as terminal:
         terminal.chatter_to(folder / "engine.log")
         view = LiveView(terminal.console) if terminal.console.is_terminal else PlainView(terminal.console)

@@ -19,4 +19,6 @@ def gpus() -> tuple[str, ...]:
 
 def cores() -> tuple[int, ...]:
     """The processor cores this process may run on."""
-    return tuple(sorted(os.sched_getaffinity(0)))
+    if hasattr(os, "sched_getaffinity"):
+        return tuple(sorted(os.sched_getaffinity(0)))
+    return tuple(range(os.cpu_count() or 1))  # macOS does not tell

@@ -106,12 +106,13 @@ def _quick_checks(settings: TrainSettings) -> Iterator[str]:
             f"--in-flight {settings.in_flight}: the engines have {slots} slots together"
             " (lower it, or raise --slots or --devices)"
         )
-    yield from _device_checks(settings)
+    yield from device_checks(settings)
     if settings.engine == "vllm":
         yield from _vllm_checks(settings)
 
 
-def _device_checks(settings: TrainSettings) -> Iterator[str]:
+def device_checks(settings: TrainSettings) -> Iterator[str]:
+    """Everything that speaks against the devices."""
     have = {"cpu", *(f"cpu:{core}" for core in cores()), *gpus()}
     for device, times in Counter(settings.devices).items():
         if not re.fullmatch(r"cpu|cpu:\d+|cuda:\d+", device):

@@ -24,10 +24,10 @@ class Terminal:
         self._hold = hold
 
     def chatter_to(self, path: Path) -> None:
-        """Send file descriptors 1 and 2, which engine processes inherit, to a file from now on."""
+        """Send file descriptors 1 and 2, which engine processes inherit, to a file from now on. Raises OSError."""
+        path.parent.mkdir(parents=True, exist_ok=True)
         if self._hold is None:
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
         log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         _point(log)
         os.close(log)

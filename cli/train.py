@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from aes.errors import EngineError
+from aes.errors import ConfigError, EngineError
 from aes.runtime import Run
 from cli import assemble, plan, report, signals
 from cli.board import Board
@@ -28,7 +28,10 @@ def train(given: dict[str, Any], *, live: bool) -> None:
         console = terminal.console
         console.print(report.headline(drawn))
         log = drawn.folder / "engine.log"
-        terminal.chatter_to(log)
+        try:
+            terminal.chatter_to(log)
+        except OSError as error:
+            raise ConfigError(f"--run-dir {drawn.folder}: cannot be written to ({error.strerror})") from None
         view = LiveView(console) if live and console.is_terminal else PlainView(console)
         try:
             _train(drawn, view, console)
@@ -57,12 +60,11 @@ def _train(drawn: Plan, view: View, console: Console) -> None:
         with view.working("warm start of the pocket policy") as progress:
             drawn.model = assemble.open_model(drawn.settings, drawn.catalog, progress)
         drawn.engine = assemble.open_engine(drawn.settings, drawn.model)
-    run = signals.run(_play(drawn, view), console.print)
-    console.print(results(run.metrics.evaluations, drawn.folder))
+    signals.run(_play(drawn, view, console), console.print)
 
 
-async def _play(drawn: Plan, view: View) -> Run:
-    """Open engines, run, close engines."""
+async def _play(drawn: Plan, view: View, console: Console) -> None:
+    """Open engines, run, tell what it came to, close engines."""
     settings, task, engine = drawn.settings, drawn.task, drawn.engine
     assert task is not None
     assert engine is not None
@@ -78,4 +80,4 @@ async def _play(drawn: Plan, view: View) -> Run:
             await stack.enter_async_context(run)
         title = f"[bold]aes[/] {settings.task}, {settings.kind}, {settings.config.schedule_name}, seed {settings.seed}"
         await view.follow(run, Board(title, settings.config, run.metrics, load, settings.slots))
-    return run
+        console.print(results(run.metrics.evaluations, drawn.folder))

@@ -81,6 +81,12 @@ def test_an_occupied_run_folder(refused: Refused, tmp_path: Path) -> None:
     assert [entry.name for entry in (tmp_path / "run").iterdir()] == ["journal.jsonl"]
 
 
+def test_a_run_folder_that_cannot_be(refused: Refused, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert "not a folder" in refused("train", "--engine", "fake", "--run-dir", "file")
+    assert "cannot be written to" in refused("train", "--engine", "fake", "--products", 50, "--run-dir", "file/run")
+
+
 def test_no_vllm(refused: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     assert "pip install 'aes-runtime[cpu]'" in refused("train")

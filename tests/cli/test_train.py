@@ -31,6 +31,7 @@ def test_train_and_evaluate(aes: Aes, tmp_path: Path) -> None:
     assert "train split" in aes("eval", "run", "--split", "train", "--goals", 5).out
     assert "versions 0 to 3" in aes("eval", "run", "--version", 4).err
     assert aes("eval", "run", "--goals", 10**6).code == 2
+    assert "no such device" in aes("eval", "run", "--devices", "cuda:0").err
 
 
 def test_settings_of_a_file_make_the_run(aes: Aes, tmp_path: Path) -> None:
