@@ -25,7 +25,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "max_tokens": 32,
     },
     "other models": {"sigma": 0.01, "lr": 0.005, "rank": 16, "slots": 8, "max_tokens": 96},
-    "fake engine": {"sigma": 1.0, "lr": 1.0},
+    "fake engine": {"sigma": 1.0, "lr": 1.0, "max_tokens": 1024},  # its tokens are single bytes
 }
 """What holds where nothing is given, by what is trained; everything else has one default for all."""
 

@@ -23,6 +23,7 @@ def test_train_and_evaluate(aes: Aes, tmp_path: Path) -> None:
     summary = json.loads((tmp_path / "run" / "summary.json").read_text())
     assert summary["finished"]
     scores = {entry["version"]: entry["score"] for entry in summary["evaluations"]}
+    assert scores[3] > scores[0]
 
     for version in (0, 2, 3):
         code, out, err = aes("eval", "run", "--version", version)
