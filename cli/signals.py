@@ -1,8 +1,9 @@
-"""Ctrl-C and termination as a clean stop: what runs is cancelled once, and closes its engines on the way out."""
+"""Ctrl-C, termination and a closed terminal as a clean stop: what runs is cancelled once, and closes its engines on the way out."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -26,10 +27,11 @@ async def _guard(work: Coroutine[Any, Any, T], say: Callable[[str], None]) -> T:
     def stop(number: int) -> None:
         got.append(number)
         if len(got) == 1:  # a second one must not break the closing of engines
-            say("stopping: closing engines, a few seconds")
             task.cancel()
+            with contextlib.suppress(OSError):  # the terminal may be gone
+                say("stopping: closing engines, a few seconds")
 
-    numbers = (signal.SIGINT, signal.SIGTERM)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     for number in numbers:
         loop.add_signal_handler(number, stop, number)
     try:
