@@ -1,4 +1,4 @@
-"""Ctrl-C, termination and a closed terminal as a clean stop: what runs is cancelled once, and closes its engines on the way out."""
+"""Ctrl-C, termination and a closed terminal as a clean stop: what runs is cancelled once and closes its engines."""
 
 from __future__ import annotations
 
