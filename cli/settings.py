@@ -16,8 +16,9 @@ INSTRUCT = "Qwen/Qwen2.5-1.5B-Instruct"
 
 PRESETS: dict[str, dict[str, Any]] = {
     "pocket policy": {
-        "sigma": 1.5,
-        "lr": 1.5,
+        "sigma": 1.0,
+        "lr": 1.0,
+        "updates": 25,
         "rank": 3,
         "targets": ("down_proj",),
         "layers": (-1,),
