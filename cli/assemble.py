@@ -55,7 +55,7 @@ def describe_model(settings: TrainSettings, catalog: Catalog | None) -> BaseMode
         return BaseModel.inspect(settings.model)
     if catalog is None:
         return None
-    if (folder := cached_pocket(catalog)) is not None:
+    if (folder := cached_pocket(school(settings, catalog))) is not None:
         return BaseModel.inspect(str(folder))
     from envs.webshop.pocket.cache import Recipe
     from envs.webshop.pocket.model import build_model
@@ -73,6 +73,18 @@ def cached_pocket(catalog: Catalog) -> Path | None:
     return folder if (folder / "config.json").is_file() else None
 
 
+def pocket_made(settings: TrainSettings, catalog: Catalog) -> bool:
+    """Whether the pocket policy of these settings is cached."""
+    return cached_pocket(school(settings, catalog)) is not None
+
+
+def school(settings: TrainSettings, catalog: Catalog) -> Catalog:
+    """The catalogue whose shoppers the pocket policy imitates: a generated one, whose words are its vocabulary."""
+    from envs.webshop.catalog import Catalog
+
+    return catalog if settings.data is None else Catalog.generate(GENERATED)
+
+
 def open_model(settings: TrainSettings, catalog: Catalog, progress: Progress) -> BaseModel | None:
     """The model, made first where it is a pocket policy that is not cached. Raises DataError."""
     if settings.kind != "pocket policy":
@@ -80,7 +92,7 @@ def open_model(settings: TrainSettings, catalog: Catalog, progress: Progress) ->
     from aes.engine.model import BaseModel
     from envs.webshop.pocket import ensure
 
-    return BaseModel.inspect(str(ensure(catalog, progress)))
+    return BaseModel.inspect(str(ensure(school(settings, catalog), progress)))
 
 
 def open_engine(settings: TrainSettings, model: BaseModel | None) -> Pool:

@@ -62,7 +62,7 @@ def _model(plan: Plan) -> str:
     size = f", {model.parameters / 1e6:,.1f} M parameters" if model else ""
     if settings.kind != "pocket policy":
         return settings.model + size
-    made = plan.catalog is not None and assemble.cached_pocket(plan.catalog) is not None
+    made = plan.catalog is not None and assemble.pocket_made(settings, plan.catalog)
     return f"pocket policy{size} ({'cached' if made else 'to be warm-started first: a minute or two'})"
 
 

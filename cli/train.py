@@ -56,7 +56,7 @@ def dry_run(given: dict[str, Any]) -> None:
 
 def _train(drawn: Plan, view: View, console: Console) -> None:
     assert drawn.catalog is not None
-    if drawn.settings.kind == "pocket policy" and assemble.cached_pocket(drawn.catalog) is None:
+    if drawn.settings.kind == "pocket policy" and not assemble.pocket_made(drawn.settings, drawn.catalog):
         with view.working("warm start of the pocket policy") as progress:
             drawn.model = assemble.open_model(drawn.settings, drawn.catalog, progress)
         drawn.engine = assemble.open_engine(drawn.settings, drawn.model)
