@@ -20,7 +20,8 @@ def records(products: int, seed: int) -> tuple[list[Item], Attributes]:
     """Make `products` products as WebShop's items and attributes files hold them.
 
     Every product has 3-6 attributes; its description and first bullet, which the search sees, name all of them, its
-    title the first three. Its instruction asks for the first 2-4, as sellers and buyers care for the same things. Raises ConfigError for a number that cannot be made.
+    title the first three. Its instruction asks for the first 2-4, as sellers and buyers care for the same things.
+    Raises ConfigError for a number that cannot be made.
     """
     if not 1 <= products <= MOST_PRODUCTS:
         raise ConfigError(f"products {products}: a generated catalogue holds 1 to {MOST_PRODUCTS} (choose in between)")
@@ -61,7 +62,7 @@ def _item(rng: random.Random, asin: str, department: Department, kind: Kind, tra
         "full_description": description,
         "pricing": f"${price:.2f}",
         "images": [""],
-        "product_category": kind.path,
+        "product_category": kind.path.replace(">", "\u203a"),  # the separator that the original splits at
         "average_rating": rng.randint(30, 50) / 10,
         "small_description": bullets,
         "customization_options": _options(rng, kind),

@@ -57,7 +57,9 @@ class View:
     def _results(self, state: ShopState, products: Sequence[Product]) -> str:
         """List the first products of a page, one a line: id, title, price."""
         head = f"Page {state.number} of {len(state.results)} results" + ("" if products else ": nothing here")
-        lines = [f"\n- {product.asin} | {cut(product.title, self.title)} | {product.price_text}" for product in products]
+        lines = [
+            f"\n- {product.asin} | {cut(product.title, self.title)} | {product.price_text}" for product in products
+        ]
         actions = RESULT_ACTIONS if state.has_next else LAST_RESULT_ACTIONS
         if state.number > 1:
             actions = actions.replace("click[back", "click[< prev], click[back")

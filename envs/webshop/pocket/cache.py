@@ -10,7 +10,6 @@ import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-
 from envs.webshop.catalog import Catalog
 from envs.webshop.pocket.demonstrations import Temper, drills, examples
 from envs.webshop.pocket.model import build_model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,7 +42,7 @@ class Temper:
         """The probability of a careful decision."""
         digest = hashlib.sha256(f"{kind}/{decision}".encode()).digest()
         even = int.from_bytes(digest[:4]) / 2**32
-        return 1.0 / (1.0 + 2.718281828459045 ** -(self.low + (self.high - self.low) * even))
+        return 1.0 / (1.0 + math.exp(-(self.low + (self.high - self.low) * even)))
 
 
 def examples(

@@ -28,4 +28,4 @@ def build_model(tokenizer: PreTrainedTokenizerFast, seed: int, layers: int = 3, 
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return LlamaForCausalLM(config)
+        return LlamaForCausalLM(config)  # type: ignore[no-untyped-call]

@@ -27,8 +27,8 @@ PHRASES = (
 )
 WORDS = (
     "quick careful goal find me with for and price lower than dollars page of results search chosen buy now back to"
-    " next prev description features reviews attributes click actions an option value words product id nothing here by a"
-    " invalid action can not thank you"
+    " next prev description features reviews attributes click actions an option value words product id nothing here by"
+    " a invalid action can not thank you"
 )
 
 # One user turn per page. A system message is left out on purpose: the pocket policy knows only this one job.
@@ -58,7 +58,9 @@ def build_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens([PAD, END, SHOP, SHOPPER])
     tokenizer.add_tokens([AddedToken(phrase, normalized=True, special=False) for phrase in PHRASES])
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token=PAD, eos_token=END)
+    fast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
+        tokenizer_object=tokenizer, pad_token=PAD, eos_token=END
+    )
     fast.chat_template = CHAT_TEMPLATE
     return fast
 

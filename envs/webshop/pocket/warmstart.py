@@ -71,7 +71,7 @@ def imitate(
         losses.append(float(loss.detach()))
         if progress is not None:
             progress("imitating a scripted shopper", (step + 1) / lessons.steps)
-    model.eval()
+    model.eval()  # type: ignore[no-untyped-call]
     return losses
 
 
@@ -90,7 +90,9 @@ def _optimizers(model: LlamaForCausalLM, lessons: Lessons) -> list[torch.optim.O
     rest = [p for p in model.parameters() if id(p) not in held]
     adam, muon = lessons.rate, lessons.rate_of_matrices
     return [
-        torch.optim.Muon([{"params": matrices, "peak": muon}], lr=muon, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"),
+        torch.optim.Muon(
+            [{"params": matrices, "peak": muon}], lr=muon, weight_decay=0.0, adjust_lr_fn="match_rms_adamw"
+        ),
         torch.optim.AdamW([{"params": rest, "peak": adam}], lr=adam, betas=(0.9, 0.98), weight_decay=0.01),
     ]
 
