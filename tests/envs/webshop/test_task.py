@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Sequence
 
 import pytest
@@ -49,11 +50,12 @@ def test_the_last_action_of_a_reply_counts(reply: str, action: str) -> None:
     assert last_action(reply) == action
 
 
-async def test_a_careful_purchase_is_a_success(catalog: Catalog) -> None:
+def test_a_careful_purchase_is_a_success(catalog: Catalog) -> None:
     task = WebShop(catalog)
     goal = next(g for g in task.train_goals if g.options and catalog.search(g.name)[0] == g.asin)
     clicks = [f"click[{value}]" for value in goal.option_values]
-    episode = await task.play(Script(f"search[{goal.name}]", f"click[{goal.asin}]", *clicks, "click[buy now]"), goal, 0)
+    script = Script(f"search[{goal.name}]", f"click[{goal.asin}]", *clicks, "click[buy now]")
+    episode = asyncio.run(task.play(script, goal, 0))
     assert episode.fitness == pytest.approx(1.0)
     assert episode.success
     assert episode.turns == 3 + len(clicks)
@@ -61,9 +63,9 @@ async def test_a_careful_purchase_is_a_success(catalog: Catalog) -> None:
     assert episode.info["r_option"] == 1
 
 
-async def test_no_purchase_in_fifteen_turns_is_worth_nothing(catalog: Catalog) -> None:
+def test_no_purchase_in_fifteen_turns_is_worth_nothing(catalog: Catalog) -> None:
     task = WebShop(catalog)
-    episode = await task.play(Script("hello"), task.train_goals[0], 0)
+    episode = asyncio.run(task.play(Script("hello"), task.train_goals[0], 0))
     assert (episode.fitness, episode.success, episode.turns) == (0.0, False, MAX_TURNS)
     assert episode.info["invalid_actions"] == MAX_TURNS
 
@@ -78,10 +80,10 @@ def test_what_is_wrong_is_explained_and_changes_nothing(catalog: Catalog) -> Non
     assert page.startswith("Page 1")
 
 
-async def test_conversations_only_grow_and_start_with_the_rules(catalog: Catalog) -> None:
+def test_conversations_only_grow_and_start_with_the_rules(catalog: Catalog) -> None:
     task = WebShop(catalog)
     script = Script("search[pillow]", "click[back to search]", "search[lamp]")
-    await task.play(script, task.train_goals[0], 0)
+    asyncio.run(task.play(script, task.train_goals[0], 0))
     assert script.heard[0]["role"] == "system"
     assert [message["role"] for message in script.heard[1:4]] == ["user", "assistant", "user"]
 
