@@ -18,7 +18,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "pocket policy": {
         "sigma": 1.0,
         "lr": 1.0,
-        "updates": 25,
+        "updates": 20,
         "rank": 3,
         "targets": ("down_proj",),
         "layers": (-1,),
