@@ -7,6 +7,7 @@ a perturbed member must differ from the base, its opposite from both, and the me
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -39,6 +40,10 @@ async def check(engine: Probe, sigma: float, seed: int) -> None:
     plus = await engine.first_logprobs(member, prompt, tokens)
     minus = await engine.first_logprobs(opposite, prompt, tokens)
     again = await engine.first_logprobs(member, prompt, tokens)
+    if not all(map(math.isfinite, (*base, *plus, *minus, *again))):
+        raise CanaryFailed(
+            f"canary: log-probabilities at sigma {sigma} are not finite (lower sigma, or use a dtype of more range)"
+        )
     effect = min(_apart(base, plus), _apart(base, minus), _apart(plus, minus))
     error = _apart(plus, again)
     if effect == 0.0:
