@@ -24,7 +24,7 @@ class ChatCodec:
 
         try:
             tokenizer = AutoTokenizer.from_pretrained(model)
-        except (OSError, ValueError) as error:
+        except Exception as error:  # broken files make transformers raise whatever it comes across
             raise DataError(f"model {model}: no usable tokenizer ({_first_line(error)}); name another model") from None
         ends = {tokenizer.eos_token_id}
         if Path(model, "generation_config.json").is_file():

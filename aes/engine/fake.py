@@ -133,12 +133,12 @@ class FakeSeat:
     async def generate(self, prompt: Sequence[int], sampling: Sampling) -> Completion:
         """Give the reply of the highest score, the first among equals."""
         await asyncio.sleep(self._latency(self._member, len(prompt)) if self._latency else 0)
-        messages = [tuple(turn.split("\x1f", 1)) for turn in bytes(prompt).decode().split("\x1e")[1:-1]]
+        messages = [tuple(turn.split("\x1f", 1)) for turn in TextCodec().decode(prompt).split("\x1e")[1:-1]]
         turns = [content for role, content in messages if role != "system"]
         offered = _offers(turns) or {reply: reply for reply in self._replies}
         text = max(offered, key=lambda reply: self._score(reply, offered[reply], turns))
         ids = (*text.encode(), 0)[: sampling.max_tokens]
-        return Completion(text, ids, len(prompt), "stop" if ids[-1] == 0 else "length")
+        return Completion(TextCodec().decode(ids), ids, len(prompt), "stop" if ids[-1] == 0 else "length")
 
     def _score(self, reply: str, about: str, turns: Sequence[str]) -> float:
         score = 0.0

@@ -38,7 +38,7 @@ class BaseModel:
             config = AutoConfig.from_pretrained(model)
             with torch.device("meta"):
                 built = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
-        except (OSError, ValueError, KeyError) as error:
+        except Exception as error:  # a broken configuration makes transformers raise whatever it comes across
             reason = str(error).strip().partition("\n")[0][:200]
             raise DataError(f"model {model}: cannot be read ({reason}); name a folder or a cached model") from None
         return cls.of(model, built, _digest(Path(model)))
