@@ -1,0 +1,63 @@
+"""A user's code against the public names: mypy must accept it in strict mode. It is checked, never run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from aes import ChatTask, Completion, Config, Engine, Environment, Episode, Lora, Message, Policy, Run, Task
+from aes.engine.fake import FakeEngine
+from aes.engine.pool import Pool
+from aes.events import Evaluated, Event, Updated
+
+
+class Guess:
+    """An environment in Gymnasium's words."""
+
+    def __init__(self, goal: int) -> None:
+        self.goal = goal
+
+    def reset(self, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+        return "guess[1] guess[2]", {}
+
+    def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        return "", float(text == f"guess[{self.goal}]"), True, False, {"success": True}
+
+
+class Agent:
+    """A task with a loop of its own."""
+
+    name = "agent"
+    train_goals: Sequence[str] = ("a", "b")
+    eval_goals: Sequence[str] = ("c",)
+    fingerprint: Mapping[str, str] = {"prompt": "1"}
+
+    async def play(self, policy: Policy, goal: Any, seed: int) -> Episode:
+        messages: list[Message] = [{"role": "user", "content": str(goal)}]
+        reply: Completion = await policy.complete(messages, max_tokens=8, temperature=0.5, seed=seed, stop=["\n"])
+        return Episode(fitness=float(goal in reply.text), success=True, turns=1, tokens=len(reply.token_ids))
+
+
+def goal_of(event: Event) -> float:
+    match event:
+        case Updated(fitness=fitness):
+            return fitness
+        case Evaluated(scores=scores):
+            return sum(scores)
+        case _:
+            return 0.0
+
+
+async def main(folder: Path) -> Mapping[str, Any]:
+    environment: Environment = Guess(1)
+    tasks: list[Task] = [ChatTask("guess", Guess, range(1, 3), range(1, 3), system="Guess."), Agent()]
+    config = Config(updates=2, pairs=2, goals=1, eval_goals=1, max_lag=1, stale_frac=0.5)
+    settings = Lora.parse({"rank": 4, "targets": ("q_proj",)})
+    engines: list[Engine] = [FakeEngine(), FakeEngine(latency=lambda member, length: 0.1 * member.sign)]
+    environment.reset(seed=1)
+    async with Pool(engines) as engine, Run(tasks[0], engine, config, folder, about=settings) as run:
+        async for event in run:
+            print(goal_of(event), run.metrics.fitness)
+        await run.wait()
+    return run.summary()
