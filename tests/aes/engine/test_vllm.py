@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import subprocess
 from collections.abc import AsyncIterator
@@ -188,5 +189,10 @@ async def test_impossible_settings_are_refused_before_anything_starts(tiny_model
 
 
 def engine_processes() -> int:
-    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    return sum("EngineCore" in line for line in listed.splitlines())
+    """Engine processes below this one; other runs on this machine do not count."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    processes = [line.split(maxsplit=2) for line in listed.splitlines()]
+    mine = {str(os.getpid())}
+    while found := {pid for pid, parent, *_ in processes if parent in mine} - mine:
+        mine |= found
+    return sum(pid in mine and "EngineCore" in " ".join(args) for pid, _, *args in processes)
