@@ -13,8 +13,9 @@ from pathlib import Path
 
 from aes import Config, Run
 from aes.engine.model import BaseModel
+from aes.engine.options import VllmOptions
 from aes.engine.pool import Pool
-from aes.engine.vllm import VllmEngine, VllmOptions
+from aes.engine.vllm import VllmEngine
 from benchmarks.measure import Figure
 from cli.settings import resolve
 from envs.webshop import pocket

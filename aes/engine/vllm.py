@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 import importlib.util
-import os
-import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
@@ -20,38 +17,13 @@ from aes.config import Lora
 from aes.engine import canary
 from aes.engine.codec import ChatCodec
 from aes.engine.model import BaseModel, fused_path
+from aes.engine.options import VllmOptions, environment
 from aes.errors import ConfigError, EngineError, EngineMissing, GenerationFailed
 from aes.lora import LoraSpace
 from aes.types import Advanced, Completion, Member, Sampling, Update
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 _REMEMBERED = 4096
-_STARTING = threading.Lock()
-
-
-@dataclass(frozen=True, slots=True)
-class VllmOptions:
-    """How one engine is set up.
-
-    Attributes:
-        device: `cpu` (all cores), `cpu:N` (core N alone) or `cuda:N`.
-        slots: training members that decode together; one more adapter is kept for evaluation.
-        context: longest conversation in tokens (None: the model's own, at most 4096).
-        dtype: `auto` or a torch dtype name.
-        sequences: requests decoded in one batch.
-        cache_gib: KV cache on a CPU, in GiB.
-        gpu_share: share of a GPU's memory that vLLM may take.
-        eager: no graph capture; needed where module inputs are observed.
-    """
-
-    device: str = "cpu"
-    slots: int = 16
-    context: int | None = None
-    dtype: str = "auto"
-    sequences: int = 256
-    cache_gib: int = 2
-    gpu_share: float = 0.85
-    eager: bool = True
 
 
 class VllmEngine:
@@ -239,7 +211,7 @@ class VllmEngine:
     def _open(self) -> None:
         """Start vLLM; blocks for many seconds. Raises DataError (the tokenizer), EngineError."""
         self._codec = ChatCodec.load(self._model.name)
-        with _environment(self._options):
+        with environment(self._options):
             from vllm import AsyncEngineArgs
             from vllm.v1.engine.async_llm import AsyncLLM
 
@@ -295,28 +267,3 @@ def _version(distribution: str) -> str:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
         return ""
-
-
-@contextmanager
-def _environment(options: VllmOptions) -> Iterator[None]:
-    """The environment an engine process inherits, for one start at a time; the caller's own is restored afterwards."""
-    kind, _, number = options.device.partition(":")
-    wanted = {"VLLM_WORKER_MULTIPROCESSING_METHOD": "spawn"}
-    wanted["VLLM_LOGGING_LEVEL"] = os.environ.get("VLLM_LOGGING_LEVEL", "ERROR")
-    if kind == "cpu":
-        wanted["VLLM_CPU_KVCACHE_SPACE"] = str(options.cache_gib)
-        if number:
-            wanted["VLLM_CPU_OMP_THREADS_BIND"] = number
-    elif number:
-        wanted["CUDA_VISIBLE_DEVICES"] = number
-    with _STARTING:
-        before = {key: os.environ.get(key) for key in wanted}
-        os.environ.update(wanted)
-        try:
-            yield
-        finally:
-            for key, value in before.items():
-                if value is None:
-                    del os.environ[key]
-                else:
-                    os.environ[key] = value

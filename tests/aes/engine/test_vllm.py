@@ -20,8 +20,9 @@ from aes import ChatTask, Config, Lora, Run
 from aes.centre import Centre
 from aes.engine.canary import SEEN
 from aes.engine.model import BaseModel
+from aes.engine.options import VllmOptions
 from aes.engine.pool import Pool
-from aes.engine.vllm import VllmEngine, VllmOptions
+from aes.engine.vllm import VllmEngine
 from aes.errors import CanaryFailed, ConfigError
 from aes.events import Updated
 from aes.journal import read
