@@ -19,8 +19,8 @@ from aes.engine.vllm import VllmEngine
 from benchmarks.measure import Figure
 from cli.settings import resolve
 from envs.webshop import pocket
-from envs.webshop.catalog import Catalog
-from envs.webshop.task import WebShop
+from envs.webshop.agent.task import WebShop
+from envs.webshop.catalog.catalog import Catalog
 
 UPDATES = 4
 

@@ -13,10 +13,10 @@ from cli.settings import TrainSettings
 if TYPE_CHECKING:
     from aes.engine.model import BaseModel
     from aes.engine.pool import Pool
-    from envs.webshop.catalog import Catalog
+    from envs.webshop.agent.task import WebShop
+    from envs.webshop.catalog.catalog import Catalog
+    from envs.webshop.catalog.splits import Split
     from envs.webshop.pocket import Progress
-    from envs.webshop.splits import Split
-    from envs.webshop.task import WebShop
 
 TASKS = ("webshop",)
 GENERATED = 1000
@@ -28,7 +28,7 @@ def open_catalog(settings: TrainSettings) -> Catalog:
         raise ConfigError(
             f"--task {settings.task}: no such task{nearest(settings.task, TASKS)} (there is {', '.join(TASKS)})"
         )
-    from envs.webshop.catalog import Catalog
+    from envs.webshop.catalog.catalog import Catalog
 
     if settings.data is None:
         return Catalog.generate(settings.products or GENERATED, settings.catalog_seed)
@@ -37,7 +37,7 @@ def open_catalog(settings: TrainSettings) -> Catalog:
 
 def open_task(settings: TrainSettings, catalog: Catalog, eval_split: Split | None = None) -> WebShop:
     """The task on a catalogue; held-out goals are of `eval_split`, or as the settings say. Raises DataError."""
-    from envs.webshop.task import WebShop
+    from envs.webshop.agent.task import WebShop
 
     return WebShop(catalog, kind=settings.goal_kind, eval_split=eval_split or settings.eval_split)
 
@@ -80,7 +80,7 @@ def pocket_made(settings: TrainSettings, catalog: Catalog) -> bool:
 
 def school(settings: TrainSettings, catalog: Catalog) -> Catalog:
     """The catalogue whose shoppers the pocket policy imitates: a generated one, whose words are its vocabulary."""
-    from envs.webshop.catalog import Catalog
+    from envs.webshop.catalog.catalog import Catalog
 
     return catalog if settings.data is None else Catalog.generate(GENERATED)
 

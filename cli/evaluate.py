@@ -25,7 +25,7 @@ from cli.plan import device_checks
 from cli.results import one
 from cli.settings import TrainSettings
 from cli.terminal import quiet
-from envs.webshop.splits import Split
+from envs.webshop.catalog.splits import Split
 
 
 @dataclass(frozen=True)

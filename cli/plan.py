@@ -22,8 +22,8 @@ from cli.settings import TrainSettings, resolve
 if TYPE_CHECKING:
     from aes.engine.model import BaseModel
     from aes.engine.pool import Pool
-    from envs.webshop.catalog import Catalog
-    from envs.webshop.task import WebShop
+    from envs.webshop.agent.task import WebShop
+    from envs.webshop.catalog.catalog import Catalog
 
 
 @dataclass

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from aes.journal import read
-from envs.webshop.catalog import Catalog
+from envs.webshop.catalog.catalog import Catalog
 from envs.webshop.pocket import Lessons, Recipe, ensure
 
 pytestmark = pytest.mark.vllm

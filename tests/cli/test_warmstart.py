@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from envs.webshop.catalog import Catalog
+from envs.webshop.catalog.catalog import Catalog
 from envs.webshop.pocket.cache import Recipe
 from tests.cli.conftest import Aes
 

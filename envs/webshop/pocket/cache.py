@@ -10,12 +10,12 @@ import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from envs.webshop.catalog import Catalog
+from envs.webshop.agent.task import PROMPT_VERSION
+from envs.webshop.catalog.catalog import Catalog
 from envs.webshop.pocket.demonstrations import Temper, drills, examples
 from envs.webshop.pocket.model import build_model
 from envs.webshop.pocket.tokenizer import build_tokenizer
 from envs.webshop.pocket.warmstart import Lessons, Progress, imitate
-from envs.webshop.task import PROMPT_VERSION
 
 CODE_VERSION = "1"
 """Changes whenever the code of this package makes another policy of the same recipe."""

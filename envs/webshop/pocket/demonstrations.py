@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from transformers import PreTrainedTokenizerFast
 
-from envs.webshop.catalog import Catalog
-from envs.webshop.goals import Goal
+from envs.webshop.agent.view import View
+from envs.webshop.catalog.catalog import Catalog
+from envs.webshop.catalog.goals import Goal
+from envs.webshop.pocket.shopper import Decision, Diligence, Shopper
 from envs.webshop.pocket.tokenizer import END, SHOP, SHOPPER
-from envs.webshop.shop import TextShop
-from envs.webshop.shopper import Decision, Diligence, Shopper
-from envs.webshop.view import View
+from envs.webshop.shop.shop import TextShop
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from collections.abc import Iterable
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from envs.webshop.generate import ASIN_CODES
-from envs.webshop.generate_words import BRANDS, DEPARTMENTS, OPTIONS
-from envs.webshop.view import ITEM_ACTIONS, LAST_RESULT_ACTIONS, RESULT_ACTIONS, START_ACTIONS, SUBPAGE_ACTIONS
+from envs.webshop.agent.view import ITEM_ACTIONS, LAST_RESULT_ACTIONS, RESULT_ACTIONS, START_ACTIONS, SUBPAGE_ACTIONS
+from envs.webshop.catalog.generate import ASIN_CODES
+from envs.webshop.catalog.generate_words import BRANDS, DEPARTMENTS, OPTIONS
 
 PAD, END, SHOP, SHOPPER = "<|pad|>", "<|end|>", "<|shop|>", "<|shopper|>"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from envs.webshop.catalog import Catalog
+from envs.webshop.catalog.catalog import Catalog
 
 _ROOT = Path(__file__).parents[3]
 

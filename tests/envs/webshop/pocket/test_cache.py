@@ -4,7 +4,7 @@ import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from envs.webshop import pocket
-from envs.webshop.catalog import Catalog
+from envs.webshop.catalog.catalog import Catalog
 
 QUICK = pocket.Recipe(shown=16, layers=1, width=64, lessons=pocket.Lessons(steps=2, batch=4))
 

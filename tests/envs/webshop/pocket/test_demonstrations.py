@@ -1,4 +1,4 @@
-from envs.webshop.catalog import Catalog
+from envs.webshop.catalog.catalog import Catalog
 from envs.webshop.pocket.demonstrations import Temper, drills, examples
 from envs.webshop.pocket.tokenizer import build_tokenizer
 

@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 from transformers import PreTrainedTokenizerFast
 
 from aes.types import Message
-from envs.webshop.catalog import Catalog
+from envs.webshop.agent.view import View
+from envs.webshop.catalog.catalog import Catalog
 from envs.webshop.pocket.tokenizer import PHRASES, build_tokenizer
-from envs.webshop.view import View
 
 TOKENIZER = build_tokenizer()
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from envs.webshop.catalog import Catalog
+from envs.webshop.catalog.catalog import Catalog
 from envs.webshop.pocket.demonstrations import Temper, drills, examples
 from envs.webshop.pocket.model import build_model
 from envs.webshop.pocket.noise import LastLayerNoise

@@ -1,0 +1,19 @@
+from __future__ import annotations
+
+import pytest
+
+from envs.webshop.reward.nouns import RULE
+
+
+@pytest.mark.parametrize(
+    ("name", "nouns"),
+    [
+        ("Red Shoes", ("red", "shoes")),
+        ("Women's 4K TV, 3D, for the USA", ("women", "k", "tv", "usa")),
+        ("Saireed Padded Bed", ("saireed", "bed")),
+        ("Mens D.O.N. 500ml", ("d.o.n",)),
+        ("", ()),
+    ],
+)
+def test_rule(name: str, nouns: tuple[str, ...]) -> None:
+    assert RULE(name) == nouns
