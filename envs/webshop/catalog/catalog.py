@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import random
@@ -23,6 +24,9 @@ from envs.webshop.search.index import SearchIndex
 
 SEARCH_LIMIT = 50
 """How many products a keyword search returns."""
+
+LARGE = 20_000
+"""From so many products on a search may take milliseconds."""
 
 _CACHED_QUERIES = 4096
 _CACHED_ITEMS = 16384
@@ -99,6 +103,14 @@ class Catalog:
     def search(self, query: str, limit: int = SEARCH_LIMIT) -> list[str]:
         """Return the asins that best match the words of a query, best first; the latest queries are cached."""
         return list(self._cached_search(query, limit))
+
+    async def prefetch(self, query: str) -> None:
+        """Have a search answered off the event loop where it would hold it up; the search itself then finds it cached.
+
+        Cancellation leaves the search to end in its thread; its answer is cached all the same.
+        """
+        if len(self.products) >= LARGE:
+            await asyncio.to_thread(self._cached_search, query, SEARCH_LIMIT)
 
     def listing(self, by: str, value: str) -> tuple[str, ...]:
         """Return all asins that have an "attribute", a "category" or a "query", in catalogue order."""
