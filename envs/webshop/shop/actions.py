@@ -8,7 +8,6 @@ from typing import Literal, NamedTuple
 
 from envs.webshop.catalog.item import plain
 
-_STRICT = re.compile(r"(.+)\[(.+)\]")
 _LENIENT = re.compile(r"\s*(search|click)\s*\[(.+)\]", re.IGNORECASE)
 
 
@@ -39,12 +38,15 @@ def parse(text: str) -> Action | None:
 
 
 def parse_strictly(text: str) -> Action | None:
-    """Read an action as the original does: brackets within the argument, upper-case verbs and spaces break it."""
-    found = _STRICT.match(text)
-    if found is None:
-        return None
-    argument = found[2].lower()
-    match found[1]:
+    """Read an action as the original does: brackets within the argument, upper-case verbs and spaces break it.
+
+    Its greedy pattern `name[argument]`, found from the right: a pattern takes quadratic time on many brackets.
+    """
+    line = text.partition("\n")[0]
+    end = line.rfind("]")
+    start = line.rfind("[", 0, max(end - 1, 0))
+    argument = line[start + 1 : end].lower()
+    match line[: max(start, 0)]:
         case "search":
             return Action("search", argument)
         case "click":
