@@ -54,6 +54,10 @@ class Catalog:
         self._cached_goals = lru_cache(None)(self._goals)
         self._cached_item = lru_cache(_CACHED_ITEMS)(self._item)
 
+    def __deepcopy__(self, memo: object) -> Catalog:
+        """Return itself: what never changes is shared, whoever copies what holds it (as Gymnasium copies its specs)."""
+        return self
+
     @classmethod
     def load(cls, folder: str | Path, *, seed: int = 0, limit: int | None = None) -> Catalog:
         """Load the original's JSON files from a folder; see `loader.read_folder` for the names looked for.
