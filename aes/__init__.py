@@ -3,12 +3,13 @@
 from aes.chat import ChatTask
 from aes.config import Config, Lora
 from aes.errors import AesError
-from aes.protocols import Engine, Environment, Policy, Task
+from aes.protocols import AsyncEnvironment, Engine, Environment, Policy, Task
 from aes.runtime import Run
 from aes.types import Completion, Episode, Message
 
 __all__ = [
     "AesError",
+    "AsyncEnvironment",
     "ChatTask",
     "Completion",
     "Config",

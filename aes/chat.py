@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
-from aes.protocols import Environment, Policy
+from aes.protocols import AsyncEnvironment, Environment, Policy
 from aes.types import Episode, Message
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -17,13 +20,14 @@ class ChatTask:
 
     The fitness is the sum of the rewards; success is `info["success"]` of the last step where the environment
     gives it, else a fitness of at least 1. Numbers in the last `info` travel in the Episode's `info`.
+    `reset` and `step` may be coroutines: other episodes go on while one waits, and cancelling ends its wait.
 
     Example:
         task = ChatTask("guess", make=GuessEnv, train_goals=range(100), eval_goals=range(100, 150))
     """
 
     name: str
-    make: Callable[[Any], Environment]
+    make: Callable[[Any], Environment | AsyncEnvironment]
     train_goals: Sequence[Any]
     eval_goals: Sequence[Any]
     system: str | None = None
@@ -33,7 +37,7 @@ class ChatTask:
     async def play(self, policy: Policy, goal: Any, seed: int) -> Episode:
         """Play one goal; lets EpisodeError and cancellation pass, and leaves nothing behind."""
         env = self.make(goal)
-        observation, info = env.reset(seed=seed)
+        observation, info = await _settled(env.reset(seed=seed))
         messages: list[Message] = []
         if self.system is not None:
             messages.append({"role": "system", "content": self.system})
@@ -42,7 +46,7 @@ class ChatTask:
             messages.append({"role": "user", "content": observation})
             reply = await policy.complete(messages, seed=turn_seed(seed, turns))
             messages.append({"role": "assistant", "content": reply.text})
-            observation, reward, terminated, truncated, info = env.step(reply.text)
+            observation, reward, terminated, truncated, info = await _settled(env.step(reply.text))
             fitness, tokens, turns = fitness + reward, tokens + len(reply.token_ids), turns + 1
             over = terminated or truncated
         return Episode(
@@ -53,6 +57,11 @@ class ChatTask:
             transcript=tuple(messages),
             info={key: float(value) for key, value in info.items() if isinstance(value, Real)},
         )
+
+
+async def _settled(result: _T | Awaitable[_T]) -> _T:
+    """Wait for what a coroutine will return; anything else is there already."""
+    return await result if inspect.isawaitable(result) else result
 
 
 def turn_seed(seed: int, turn: int) -> int:

@@ -76,6 +76,18 @@ class Environment(Protocol):
         ...
 
 
+class AsyncEnvironment(Protocol):
+    """The same as `Environment` with coroutines: for an environment that waits, such as one over a network."""
+
+    async def reset(self, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin an episode and return the first observation and info."""
+        ...
+
+    async def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Take the agent's words; return observation, reward, terminated, truncated, info."""
+        ...
+
+
 class Codec(Protocol):
     """From messages to token ids and back, for one model."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -70,6 +71,41 @@ async def test_an_episode_is_a_conversation_with_its_sums() -> None:
     assert [m["content"] for m in episode.transcript[1::2]] == ["start", "after 1", "after 2"]
     assert (episode.fitness, episode.success, episode.turns, episode.tokens) == (0.75, False, 3, 9)
     assert episode.info == {"clicks": 3.0, "success": 0.0}
+
+
+class Far:
+    """A script over a network: every answer is waited for, some of them for ever."""
+
+    def __init__(self, script: Script, stuck: bool = False) -> None:
+        self.script = script
+        self.stuck = stuck
+        self.reached = asyncio.Event()
+
+    async def reset(self, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+        await asyncio.sleep(0)
+        return self.script.reset(seed=seed)
+
+    async def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        self.reached.set()
+        await (asyncio.Event().wait() if self.stuck else asyncio.sleep(0))
+        return self.script.step(text)
+
+
+async def test_an_environment_may_be_waited_for() -> None:
+    near, far = (Script([0.25, 0.0, 0.5], {"clicks": 3, "success": False}) for _ in range(2))
+    waited = await ChatTask("far", lambda goal: Far(far), (0,), ()).play(Parrot(), 0, 7)
+    assert waited == await task_of(near).play(Parrot(), 0, 7)
+    assert (far.seed, far.told) == (near.seed, near.told)
+
+
+async def test_cancelling_an_episode_ends_the_wait() -> None:
+    env = Far(Script([0]), stuck=True)
+    playing = asyncio.create_task(ChatTask("stuck", lambda goal: env, (0,), ()).play(Parrot(), 0, 0))
+    await env.reached.wait()
+    playing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await playing
+    assert env.script.told == []
 
 
 async def test_messages_are_only_added_from_turn_to_turn() -> None:

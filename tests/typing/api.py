@@ -6,7 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from aes import ChatTask, Completion, Config, Engine, Environment, Episode, Lora, Message, Policy, Run, Task
+from aes import (
+    AsyncEnvironment,
+    ChatTask,
+    Completion,
+    Config,
+    Engine,
+    Environment,
+    Episode,
+    Lora,
+    Message,
+    Policy,
+    Run,
+    Task,
+)
 from aes.engine.fake import FakeEngine
 from aes.engine.pool import Pool
 from aes.events import Evaluated, Event, Updated
@@ -23,6 +36,19 @@ class Guess:
 
     def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         return "", float(text == f"guess[{self.goal}]"), True, False, {"success": True}
+
+
+class Far:
+    """An environment that is waited for."""
+
+    def __init__(self, goal: int) -> None:
+        self.near = Guess(goal)
+
+    async def reset(self, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
+        return self.near.reset(seed=seed)
+
+    async def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        return self.near.step(text)
 
 
 class Agent:
@@ -51,11 +77,14 @@ def goal_of(event: Event) -> float:
 
 async def main(folder: Path) -> Mapping[str, Any]:
     environment: Environment = Guess(1)
+    waiting: AsyncEnvironment = Far(1)
     tasks: list[Task] = [ChatTask("guess", Guess, range(1, 3), range(1, 3), system="Guess."), Agent()]
+    tasks.append(ChatTask("far", Far, range(1, 3), range(1, 3)))
     config = Config(updates=2, pairs=2, goals=1, eval_goals=1, max_lag=1, stale_frac=0.5)
     settings = Lora.parse({"rank": 4, "targets": ("q_proj",)})
     engines: list[Engine] = [FakeEngine(), FakeEngine(latency=lambda member, length: 0.1 * member.sign)]
     environment.reset(seed=1)
+    await waiting.reset(seed=1)
     async with Pool(engines) as engine, Run(tasks[0], engine, config, folder, about=settings) as run:
         async for event in run:
             print(goal_of(event), run.metrics.fitness)
