@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from aes.config import nearest
 from aes.errors import UsageError
@@ -77,7 +77,8 @@ class WebShopEnv(gymnasium.Env[str, str]):
 
     An action is `search[words]` or `click[button]`; an observation is a page. The reward, in [0, 1], comes with the
     purchase, which terminates the episode; after `max_steps` actions, valid or not, it is truncated. Many environments
-    share one catalogue, which is never copied.
+    share one catalogue, which is never copied. `SyncVectorEnv` takes them as they are, `AsyncVectorEnv` with
+    `shared_memory=False`; observations then come as a tuple of texts.
 
     Every info has `goal_id`, `action_valid`, `error` (what was wrong with the action, or ""), `available_actions`
     (`search`: whether one may search, `clickables`: what one may click), `success` (a reward of 1) and `reason` (why
@@ -94,7 +95,7 @@ class WebShopEnv(gymnasium.Env[str, str]):
     Raises DataError for a split without goals, UsageError for a limit or a mode that cannot be.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["ansi"], "render_fps": 1}
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012  # so typed by Gymnasium
 
     def __init__(
         self,
@@ -144,7 +145,7 @@ class WebShopEnv(gymnasium.Env[str, str]):
         self._reason = "bought" if terminated else "step limit" if truncated else ""
         return self._page, reward, terminated, truncated, self._about(info)
 
-    def render(self) -> str | None:  # type: ignore[override]  # Gymnasium types the frames of all environments alike
+    def render(self) -> str | None:
         """Return the page in render mode "ansi"."""
         return self._page if self.render_mode == "ansi" else None
 
