@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import Any
 
 from aes.errors import ConfigError
 from envs.webshop.catalog.generate_words import BRANDS, DEPARTMENTS, OPTIONS, Department, Kind
 
 Item = dict[str, Any]
-Attributes = dict[str, dict[str, Any]]
 
 # Asins are "B0", a four-letter code and four digits: long enough for millions, few enough pieces to spell.
 ASIN_CODES = tuple(a + b + c + d for a in "BDGKLMNR" for b in "AEIO" for c in "DKMT" for d in "AU")
 MOST_PRODUCTS = len(ASIN_CODES) * 10_000
 
 
-def records(products: int, seed: int) -> tuple[list[Item], Attributes]:
-    """Make `products` products as WebShop's items and attributes files hold them.
+def records(products: int, seed: int) -> Iterator[tuple[Item, Item]]:
+    """Make `products` products, one after the other: (entry of WebShop's items file, entry of its attributes file).
 
     Every product has 3-6 attributes; its description and first bullet, which the search sees, name all of them, its
     title the first three. Its instruction asks for the first 2-4, as sellers and buyers care for the same things.
@@ -25,22 +25,19 @@ def records(products: int, seed: int) -> tuple[list[Item], Attributes]:
     """
     if not 1 <= products <= MOST_PRODUCTS:
         raise ConfigError(f"products {products}: a generated catalogue holds 1 to {MOST_PRODUCTS} (choose in between)")
-    rng = random.Random(f"webshop/{seed}")
-    items: list[Item] = []
-    attributes: Attributes = {}
+    return _records(products, random.Random(f"webshop/{seed}"))
+
+
+def _records(products: int, rng: random.Random) -> Iterator[tuple[Item, Item]]:
     for number in rng.sample(range(MOST_PRODUCTS), products):
         asin = f"B0{ASIN_CODES[number // 10_000]}{number % 10_000:04d}"
         department = rng.choice(DEPARTMENTS)
         kind = rng.choice(department.kinds)
         traits = _traits(rng, department)
-        items.append(_item(rng, asin, department, kind, traits))
+        item = _item(rng, asin, department, kind, traits)
         wanted = traits[: rng.randint(2, min(4, len(traits)))]
-        attributes[asin] = {
-            "attributes": traits,
-            "instruction": _instruction(department, kind, wanted),
-            "instruction_attributes": wanted,
-        }
-    return items, attributes
+        instruction = _instruction(department, kind, wanted)
+        yield item, {"attributes": traits, "instruction": instruction, "instruction_attributes": wanted}
 
 
 def _traits(rng: random.Random, department: Department) -> list[str]:

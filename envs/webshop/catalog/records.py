@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from sys import intern
 from typing import Any
 
 from aes.errors import DataError
@@ -49,27 +51,38 @@ class Record:
 
 
 def products_from(
-    items: Sequence[Any],
+    items: Iterable[Any],
     attributes: Mapping[str, Any],
     human: Mapping[str, Any],
     rng: random.Random,
+    skipped: Counter[str],
     sources: tuple[str, str, str] = ("products", "attributes", "human instructions"),
 ) -> Iterator[Product]:
     """Yield the products in catalogue order, each asin once, drawing the price of those that have a range.
 
-    Records with the asin 'nan', one longer than 10 characters or one seen before are left out, as in the original.
-    `sources` names the three inputs in errors. Raises DataError on a record that is not what it should be.
+    Records with the asin 'nan', one longer than 10 characters or one seen before are left out, as in the original, and
+    counted by reason in `skipped`. `sources` names the three inputs in errors. Raises DataError on a record that is not
+    what it should be.
     """
     seen: set[str] = set()
     for number, item in enumerate(items):
         if not isinstance(item, Mapping):
             raise DataError(f"{sources[0]}, record {number}: must be an object, but is {type(item).__name__}")
         asin = Record(item, f"{sources[0]}, record {number}").text("asin")
-        if asin == "nan" or len(asin) > _ASIN_LENGTH or asin in seen:
+        if reason := _unusable(asin, seen):
+            skipped[reason] += 1
             continue
         seen.add(asin)
         record = Record(item, f"{sources[0]}, record {number}, asin {asin}")
         yield _product(record, asin, _entry(attributes, asin, sources[1]), _human(human, asin, sources[2]), rng)
+
+
+def _unusable(asin: str, seen: set[str]) -> str:
+    if asin == "nan":
+        return "asin 'nan'"
+    if len(asin) > _ASIN_LENGTH:
+        return f"asin of more than {_ASIN_LENGTH} characters"
+    return "asin seen before" if asin in seen else ""
 
 
 def _product(
@@ -84,16 +97,16 @@ def _product(
         title=name,
         description=record.text("full_description", ""),
         bullets=_bullets(record),
-        category=record.text("category"),
-        query=record.text("query").lower().strip(),
-        product_category=record.text("product_category"),
-        attributes=extra.texts("attributes") if extra else NO_ATTRIBUTES,
+        category=intern(record.text("category")),
+        query=intern(record.text("query").lower().strip()),
+        product_category=intern(record.text("product_category")),
+        attributes=_shared(extra.texts("attributes")) if extra else NO_ATTRIBUTES,
         options=_options(record),
         pricing=pricing,
         price_text=" to ".join(f"${price}" for price in pricing),
         price=rng.uniform(*pricing) if len(pricing) == 2 else pricing[0],
         instruction=extra.text("instruction") if extra and extra.fields.get("instruction") is not None else None,
-        instruction_attributes=extra.texts("instruction_attributes") if extra else (),
+        instruction_attributes=_shared(extra.texts("instruction_attributes")) if extra else (),
         human=human,
         image=images[0] if images else None,
     )
@@ -122,14 +135,19 @@ def _options(record: Record) -> dict[str, tuple[str, ...]]:
     groups = record.fields.get("customization_options") or {}
     if not isinstance(groups, Mapping):
         raise record.error("customization_options", "an object of lists")
-    return {name.lower(): _values(record, values) for name, values in groups.items() if values is not None}
+    return {intern(name.lower()): _values(record, values) for name, values in groups.items() if values is not None}
 
 
 def _values(record: Record, values: Any) -> tuple[str, ...]:
     try:
-        return tuple(value["value"].strip().replace("/", " | ").lower() for value in values)
+        return _shared(value["value"].strip().replace("/", " | ").lower() for value in values)
     except (TypeError, KeyError, AttributeError, IndexError) as error:
         raise record.error("customization_options", "an object of lists of {value: string, ...}") from error
+
+
+def _shared(texts: Iterable[str]) -> tuple[str, ...]:
+    """Keep one copy of what many products say: half the memory of a large catalogue."""
+    return tuple(intern(text) for text in texts)
 
 
 def _entry(attributes: Mapping[str, Any], asin: str, source: str) -> Record | None:

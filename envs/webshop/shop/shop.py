@@ -15,7 +15,8 @@ from typing import Any
 
 from aes.errors import UsageError
 from envs.webshop.catalog.catalog import SEARCH_LIMIT, Catalog
-from envs.webshop.catalog.goals import Goal, draw_goal
+from envs.webshop.catalog.draws import draw_goal
+from envs.webshop.catalog.goals import Goal
 from envs.webshop.catalog.item import SUBPAGES, Item
 from envs.webshop.reward.nouns import RULE, NounFinder
 from envs.webshop.reward.reward import Score, score

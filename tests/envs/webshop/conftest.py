@@ -74,6 +74,12 @@ HUMAN: dict[str, Any] = {
 
 
 @pytest.fixture
+def items() -> list[dict[str, Any]]:
+    """The raw records of the three products."""
+    return [dict(item) for item in ITEMS]
+
+
+@pytest.fixture
 def catalog() -> Catalog:
     """Three products with nine goals."""
     return Catalog.from_records(ITEMS, ATTRIBUTES, HUMAN, seed=7)

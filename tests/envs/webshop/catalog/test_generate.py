@@ -13,8 +13,8 @@ from envs.webshop.reward.reward import score
 
 
 def test_equal_seeds_make_equal_catalogues() -> None:
-    assert records(50, 3) == records(50, 3)
-    assert records(50, 3) != records(50, 4)
+    assert list(records(50, 3)) == list(records(50, 3))
+    assert list(records(50, 3)) != list(records(50, 4))
 
 
 @pytest.mark.parametrize("products", [0, -1, MOST_PRODUCTS + 1])
@@ -26,17 +26,13 @@ def test_an_impossible_number_is_refused(products: int) -> None:
 @settings(max_examples=20, deadline=None)
 @given(st.integers(1, 200), st.integers(0, 1000))
 def test_asins_are_unique_and_ten_long(products: int, seed: int) -> None:
-    items, attributes = records(products, seed)
-    asins = [item["asin"] for item in items]
+    asins = [item["asin"] for item, _ in records(products, seed)]
     assert len(set(asins)) == products
     assert all(len(asin) == 10 for asin in asins)
-    assert set(asins) == set(attributes)
 
 
 def test_instructions_ask_for_what_the_product_has() -> None:
-    items, attributes = records(200, 1)
-    for item in items:
-        entry = attributes[item["asin"]]
+    for item, entry in records(200, 1):
         assert 2 <= len(entry["instruction_attributes"]) <= 4
         assert set(entry["instruction_attributes"]) <= set(entry["attributes"])
         assert all(attribute in entry["instruction"] for attribute in entry["instruction_attributes"])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ BASE: dict[str, Any] = {
 
 
 def build(changes: dict[str, Any], attributes: dict[str, Any] | None = None) -> Product:
-    return next(products_from([BASE | changes], attributes or {}, {}, random.Random(0)))
+    return next(products_from([BASE | changes], attributes or {}, {}, random.Random(0), Counter()))
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,9 @@ def test_a_product_without_attributes_gets_the_dummy() -> None:
 
 def test_unusable_and_repeated_asins_are_left_out() -> None:
     items = [BASE | {"asin": asin} for asin in ("nan", "B0123456789", "B1", "B1", "B2")]
-    assert [p.asin for p in products_from(items, {}, {}, random.Random(0))] == ["B1", "B2"]
+    skipped = Counter[str]()
+    assert [p.asin for p in products_from(items, {}, {}, random.Random(0), skipped)] == ["B1", "B2"]
+    assert skipped == {"asin 'nan'": 1, "asin of more than 10 characters": 1, "asin seen before": 1}
 
 
 @pytest.mark.parametrize(
@@ -85,11 +88,11 @@ def test_a_wrong_field_is_named_with_its_record(field: str, value: object) -> No
 
 def test_a_record_that_is_no_object_is_counted() -> None:
     with pytest.raises(DataError, match="record 1: must be an object, but is int"):
-        list(products_from([BASE, 3], {}, {}, random.Random(0)))
+        list(products_from([BASE, 3], {}, {}, random.Random(0), Counter()))
 
 
 def test_a_wrong_entry_of_the_other_files_is_named() -> None:
     with pytest.raises(DataError, match="attributes, asin B1"):
         build({}, {"B1": []})
     with pytest.raises(DataError, match="human instructions, asin B1, entry 0: field 'instruction'"):
-        list(products_from([BASE], {}, {"B1": [{}]}, random.Random(0)))
+        list(products_from([BASE], {}, {"B1": [{}]}, random.Random(0), Counter()))

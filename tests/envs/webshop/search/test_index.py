@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from envs.webshop.catalog.catalog import Catalog
-from envs.webshop.search.index import K1, B, SearchIndex, lossy_length
+from envs.webshop.search.index import SearchIndex
+from envs.webshop.search.postings import K1, B, lossy_length
 
 TEXT = st.lists(st.sampled_from(["red", "blue", "shoe", "lamp"]), max_size=6).map(" ".join)
 
