@@ -1,4 +1,4 @@
-"""The command line: `aes train`, `aes eval`, `aes warmstart`."""
+"""The command line: `aes train`, `aes eval`, `aes warmstart`, `aes play`."""
 
 from __future__ import annotations
 
@@ -89,6 +89,28 @@ def warmstart(
     from cli.warmstart import make
 
     make(products, catalog_seed, force=force)
+
+
+@app.command()
+def play(
+    data: Annotated[Path | None, typer.Option("--data", help="Folder of WebShop's JSON files.")] = None,
+    products: Annotated[
+        int | None, typer.Option("--products", help="Size of the generated catalogue, or the first so many.", min=1)
+    ] = None,
+    catalog_seed: Annotated[int, typer.Option("--catalog-seed", help="Seed of catalogue and prices.", min=0)] = 0,
+    goal_kind: Annotated[
+        Literal["synthetic", "human"], typer.Option("--goal-kind", help="Made goals, or crowd-written.")
+    ] = "synthetic",
+    split: Annotated[Literal["test", "dev", "train", "all"], typer.Option("--split", help="Goals to play.")] = "test",
+    goal: Annotated[int | None, typer.Option("--goal", help="Begin with this one (default: drawn).", min=0)] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the drawn goals.")] = None,
+) -> None:
+    """Shop yourself: WebShop in the terminal, with the score of your purchase at the end."""
+    from cli.play import play as play_shop
+    from cli.settings import TrainSettings
+
+    settings = TrainSettings(data=data, products=products, catalog_seed=catalog_seed, goal_kind=goal_kind)
+    play_shop(settings, split, goal, seed)
 
 
 def main() -> None:
