@@ -69,9 +69,25 @@ class SearchIndex:
 
 def _best(scores: Floats, limit: int) -> NDArray[np.intp]:
     """Return the numbers of the highest positive scores, ties in order of the number."""
-    found = np.flatnonzero(scores > 0)
+    found = np.flatnonzero(scores >= _bound(scores, limit))
     if len(found) > limit > 0:
         # Everything tied with the last place stays in until the stable sort has decided.
         threshold = np.partition(scores[found], len(found) - limit)[len(found) - limit]
         found = found[scores[found] >= threshold]
     return found[np.argsort(-scores[found], kind="stable")][:limit]
+
+
+def _bound(scores: Floats, limit: int) -> np.float32:
+    """Return a positive score that at least `limit` documents reach, if so many score at all.
+
+    The best scores of as many blocks are such documents, and finding those reads the scores just once.
+    """
+    smallest = np.nextafter(np.float32(0), np.float32(1))
+    blocks = len(scores) // _BLOCK
+    if limit <= 0 or blocks < limit:
+        return smallest
+    tops = scores[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+    return max(smallest, np.float32(np.partition(tops, blocks - limit)[blocks - limit]))
+
+
+_BLOCK = 1024
