@@ -1,4 +1,4 @@
-"""The command line: `aes train`, `aes eval`, `aes warmstart`, `aes play`."""
+"""The command line: `aes train`, `aes eval`, `aes warmstart`, `aes play`, `aes serve`."""
 
 from __future__ import annotations
 
@@ -111,6 +111,29 @@ def play(
 
     settings = TrainSettings(data=data, products=products, catalog_seed=catalog_seed, goal_kind=goal_kind)
     play_shop(settings, split, goal, seed)
+
+
+@app.command()
+def serve(
+    host: Annotated[str, typer.Option("--host", help="Address to listen at; the default is this machine alone.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option("--port", help="Port (0: any free one).", min=0, max=65535)] = 3000,
+    data: Annotated[Path | None, typer.Option("--data", help="Folder of WebShop's JSON files.")] = None,
+    products: Annotated[
+        int | None, typer.Option("--products", help="Size of the generated catalogue, or a cut of --data.", min=1)
+    ] = None,
+    catalog_seed: Annotated[int, typer.Option("--catalog-seed", help="Seed of catalogue and prices.", min=0)] = 0,
+    goal_kind: Annotated[
+        Literal["synthetic", "human"], typer.Option("--goal-kind", help="Made of attributes, or crowd-written.")
+    ] = "synthetic",
+) -> None:
+    """Open the shop in a browser, and to agents in other processes as a JSON API."""
+    from cli.serve import serve as serve_shop
+    from cli.settings import TrainSettings
+
+    settings = TrainSettings(data=data, products=products, catalog_seed=catalog_seed, goal_kind=goal_kind)
+    serve_shop(settings, host, port)
 
 
 def main() -> None:
