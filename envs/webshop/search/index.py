@@ -87,7 +87,8 @@ def _bound(scores: Floats, limit: int) -> np.float32:
     if limit <= 0 or blocks < limit:
         return smallest
     tops = scores[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
-    return max(smallest, np.float32(np.partition(tops, blocks - limit)[blocks - limit]))
+    bound: np.float32 = np.partition(tops, blocks - limit)[blocks - limit]
+    return max(smallest, bound)
 
 
 _BLOCK = 1024
