@@ -29,6 +29,7 @@ async def evaluate(task: Task, engine: Engine, config: Config, version: int, goa
         successes=sum(e.success and e.failure is None for e in played),
         failures=sum(e.failure is not None for e in played),
         seconds=asyncio.get_running_loop().time() - began,
+        task={"name": task.name, **task.fingerprint},
     )
 
 

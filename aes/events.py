@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from aes.types import Measurement, Proposal, Update
 
@@ -76,13 +76,23 @@ class Updated:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """The centre of a version played held-out goals: one score per goal (nan: failed), in order of the goals."""
+    """The centre of a version played held-out goals: one score per goal (nan: failed), in order of the goals.
+
+    `task` is what the scores depend on beside the policy, the task's name and fingerprint: scores of unlike tasks don't
+    compare.
+    """
 
     version: int
     scores: tuple[float, ...]
     successes: int
     failures: int
     seconds: float
+    task: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def split(self) -> str:
+        """Which goals these are: "eval" where the task has but one held-out set."""
+        return self.task.get("eval_split", "eval")
 
 
 @dataclass(frozen=True, slots=True)

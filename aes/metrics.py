@@ -1,14 +1,18 @@
-"""Running totals of a run, read from its events: what the live view shows and `metrics.jsonl` keeps."""
+"""Running totals of a run, read from its events: what the live view shows and `metrics.jsonl` keeps.
+
+Every metric that depends on goals is named after its split: train/fitness, test/score."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from aes.errors import UsageError
 from aes.events import Dropped, EpisodeFailed, Evaluated, Event, Measured, Updated
 
 
@@ -50,6 +54,7 @@ class Metrics:
                 self._updated(event)
             case Evaluated():
                 self.evaluations[event.version] = event
+                self._write(_evaluation_row(event))
             case Dropped():
                 self.dropped += 1
                 self.wasted_seconds += event.seconds
@@ -71,16 +76,19 @@ class Metrics:
         self.lags.update(event.lags)
         self.fitness.append(event.fitness)
         self.deviation.append(event.deviation)
+        self._write(self._row(event))
+
+    def _write(self, row: Mapping[str, Any]) -> None:
         if self.file is not None:
             with self.file.open("a", encoding="utf-8") as out:
-                out.write(json.dumps(self._row(event)) + "\n")
+                out.write(json.dumps(row) + "\n")
 
     def _row(self, event: Updated) -> dict[str, Any]:
         lags = event.lags
         return {
             "version": self.version,
-            "fitness": event.fitness,
-            "deviation": event.deviation,
+            "train/fitness": event.fitness,
+            "train/deviation": event.deviation,
             "skipped": event.skipped,
             "lag_mean": sum(lags) / len(lags),
             "lag_max": max(lags),
@@ -88,11 +96,37 @@ class Metrics:
             "moved_over_sigma": max((m for m in event.moved.values() if not math.isnan(m)), default=0.0),
             "seconds": event.seconds,
             "idle": event.idle,
-            "episodes": self.episodes,
-            "failures": self.failures,
-            "tokens": self.tokens,
-            "turns": self.turns,
+            "train/episodes": self.episodes,
+            "train/failures": self.failures,
+            "train/tokens": self.tokens,
+            "train/turns": self.turns,
         }
+
+
+def _evaluation_row(event: Evaluated) -> dict[str, Any]:
+    """The metrics of an evaluation, each named after its split."""
+    good = [score for score in event.scores if not math.isnan(score)]
+    values = {
+        "score": sum(good) / len(good) if good else None,
+        "success": event.successes / len(good) if good else None,
+        "goals": len(event.scores),
+        "failures": event.failures,
+    }
+    return {"version": event.version} | {f"{event.split}/{name}": value for name, value in values.items()}
+
+
+def gain(evaluation: Evaluated, base: Evaluated) -> tuple[float, float]:
+    """Mean and half-width of the 95 % interval of the differences, goal by goal.
+
+    Where one played more goals, its first ones count. Raises UsageError for evaluations of unlike tasks: another
+    catalogue, split, prompt or noun finder makes other scores.
+    """
+    then, now = base.task, evaluation.task
+    unlike = [key for key in sorted({*then, *now}) if then.get(key) != now.get(key)]
+    if unlike:
+        shown = ", ".join(f"{key} {str(then.get(key))[:16]!r} and {str(now.get(key))[:16]!r}" for key in unlike)
+        raise UsageError(f"evaluations of unlike tasks don't compare: {shown}; evaluate both on the same task")
+    return interval([after - before for after, before in zip(evaluation.scores, base.scores, strict=False)])
 
 
 def interval(scores: list[float], z: float = 1.96) -> tuple[float, float]:

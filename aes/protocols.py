@@ -55,7 +55,10 @@ class Task(Protocol):
 
     @property
     def fingerprint(self) -> Mapping[str, str]:
-        """What a result depends on (data hash, split, prompt version); results of unlike ones don't compare."""
+        """What a result depends on (data hash, prompt version); results of unlike ones don't compare.
+
+        "eval_split", where there is one, names the held-out goals in metrics and tables.
+        """
         ...
 
     async def play(self, policy: Policy, goal: Any, seed: int) -> Episode:

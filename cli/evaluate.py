@@ -34,6 +34,7 @@ class Record:
 
     folder: Path
     settings: TrainSettings
+    task: dict[str, str]
     engine: dict[str, str]
     digests: tuple[str, ...]
     updates: tuple[Update, ...]
@@ -51,6 +52,7 @@ class Record:
         return cls(
             folder=folder,
             settings=TrainSettings.parse(about["about"]),
+            task=about["task"],
             engine=about["engine"],
             digests=(started[0], *(record["digest"] for record in updated)),
             updates=tuple(_update(record["update"]) for record in updated),
@@ -75,6 +77,7 @@ def evaluate_run(folder: Path, version: int | None, split: Split, goals: int | N
         view = LiveView(terminal.console) if terminal.console.is_terminal else PlainView(terminal.console)
         catalog = assemble.open_catalog(settings)
         task = assemble.open_task(settings, catalog, split)
+        _same_task(record, task)
         with view.working("model") as progress:
             engine = assemble.open_engine(settings, assemble.open_model(settings, catalog, progress))
         _same_model(record, engine)
@@ -83,7 +86,7 @@ def evaluate_run(folder: Path, version: int | None, split: Split, goals: int | N
             _replay(record, version, task, engine, settings.config, chosen, view), terminal.console.print
         )
         comparable = split == settings.eval_split and version > 0
-        terminal.console.print(one(evaluation, split, record.base if comparable else None))
+        terminal.console.print(one(evaluation, record.base if comparable else None))
 
 
 async def _replay(
@@ -133,13 +136,23 @@ def _is_base(record: dict[str, Any]) -> bool:
 
 def _evaluated(record: dict[str, Any]) -> Evaluated:
     scores = tuple(math.nan if score is None else score for score in record["scores"])
-    return Evaluated(record["version"], scores, record["successes"], record["failures"], record["seconds"])
+    rest = (record[name] for name in ("successes", "failures", "seconds", "task"))
+    return Evaluated(record["version"], scores, *rest)
 
 
 def _goals(goals: Sequence[Any], wanted: int | None, usual: int, split: Split) -> Sequence[Any]:
     if wanted is not None and not 1 <= wanted <= len(goals):
         raise ConfigError(f"--goals {wanted}: the {split} split holds {len(goals)} (take 1 to {len(goals)})")
     return goals[: wanted or usual]
+
+
+def _same_task(record: Record, task: Task) -> None:
+    """Refuse to evaluate on another catalogue or with another prompt: its scores would not compare. Raises DataError."""
+    for key, now in task.fingerprint.items():
+        if key != "eval_split" and (then := record.task.get(key)) != now:
+            raise DataError(
+                f"run {record.folder}: its task's {key} was {then}, here it is {now} (its data has changed)"
+            )
 
 
 def _same_model(record: Record, engine: Engine) -> None:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aes.events import Evaluated
-from aes.metrics import interval, wilson
+from aes.metrics import gain, interval, wilson
 
 
 def results(evaluations: Mapping[int, Evaluated], folder: Path) -> RenderableType:
@@ -20,7 +20,10 @@ def results(evaluations: Mapping[int, Evaluated], folder: Path) -> RenderableTyp
         return where
     last, best = max(evaluations), max(evaluations, key=lambda version: (_mean(evaluations[version]), version))
     goals = len(evaluations[last].scores)
-    table = Table(title=f"{goals} held-out goals, 95 % intervals", title_justify="left", title_style="bold")
+    split = evaluations[last].split
+    table = Table(
+        title=f"{goals} held-out goals of the {split} split, 95 % intervals", title_justify="left", title_style="bold"
+    )
     for column in ("", "version", "mean reward", "success", "gain over base"):
         table.add_column(column, justify="left" if not column else "right")
     named = {0: "base"} | ({best: "best"} if best not in (0, last) else {}) | ({last: "trained"} if last else {})
@@ -33,10 +36,10 @@ def results(evaluations: Mapping[int, Evaluated], folder: Path) -> RenderableTyp
     return Group(table, *note, where)
 
 
-def one(evaluation: Evaluated, split: str, base: Evaluated | None = None) -> RenderableType:
+def one(evaluation: Evaluated, base: Evaluated | None = None) -> RenderableType:
     """One version's evaluation, and its gain where the base played the same goals."""
     goals = len(evaluation.scores)
-    title = f"{goals} goals of the {split} split, {evaluation.failures} failed, 95 % intervals"
+    title = f"{goals} goals of the {evaluation.split} split, {evaluation.failures} failed, 95 % intervals"
     table = Table(title=title, title_justify="left", title_style="bold")
     for column in ("version", "mean reward", "success", "gain over base"):
         table.add_column(column, justify="right")
@@ -55,7 +58,7 @@ def _row(name: str, version: int, evaluation: Evaluated, base: Evaluated | None)
 def _gain(evaluation: Evaluated, base: Evaluated | None) -> str:
     if base is None or base is evaluation or len(base.scores) < len(evaluation.scores):
         return "-"
-    mean, half = interval([now - then for now, then in zip(evaluation.scores, base.scores, strict=False)])
+    mean, half = gain(evaluation, base)
     return f"{mean:+.3f} ± {half:.3f}"
 
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aes.errors import UsageError
 from aes.events import Dropped, EpisodeFailed, Evaluated, Measured, Updated
-from aes.metrics import Metrics, interval, wilson
+from aes.metrics import Metrics, gain, interval, wilson
 from aes.types import Measurement, Proposal, Update
 
 PROPOSAL = Proposal(0, 1, 0, 1.0, (1, -1), (0, 1))
@@ -29,13 +30,15 @@ def test_events_add_up(tmp_path: Path) -> None:
     metrics(EpisodeFailed(0, 1, "ValueError: x", True))
     metrics(updated(0, (0, 0, 1), {0: 0.0, 1: 0.4}))
     metrics(updated(1, (0, 2, 1), {0: 0.0, 2: math.nan}, skipped=True))
-    metrics(Evaluated(2, (1.0,), 1, 0, 1.0))
+    metrics(Evaluated(2, (1.0, 0.5, math.nan), 1, 1, 1.0, {"eval_split": "dev"}))
     assert (metrics.episodes, metrics.failures, metrics.tokens, metrics.turns, metrics.successes) == (8, 2, 200, 24, 4)
     assert (metrics.version, metrics.skipped, metrics.dropped, metrics.wasted_seconds) == (2, 1, 1, 7.5)
     assert metrics.lags == {0: 3, 1: 2, 2: 1}
     assert metrics.last_failure == "ValueError: x"
     assert list(metrics.evaluations) == [2]
     rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    *rows, evaluation = rows
+    assert evaluation == {"version": 2, "dev/score": 0.75, "dev/success": 0.5, "dev/goals": 3, "dev/failures": 1}
     assert [(row["version"], row["lag_max"], row["skipped"]) for row in rows] == [(1, 1, False), (2, 2, True)]
     assert rows[0]["stale_share"] == pytest.approx(1 / 3)
     assert [row["moved_over_sigma"] for row in rows] == [0.4, 0.0]
@@ -47,6 +50,17 @@ def test_an_interval_by_hand() -> None:
     assert half == pytest.approx(1.96 * math.sqrt((4 * 0.25 / 3) / 4))
     assert interval([0.7]) == (0.7, 0.0)
     assert all(map(math.isnan, interval([math.nan])))
+
+
+def test_a_gain_is_taken_goal_by_goal() -> None:
+    base = Evaluated(0, (0.0, 0.5, 0.5), 0, 0, 1.0, {"catalog": "a"})
+    assert gain(Evaluated(3, (0.5, 1.0), 1, 0, 1.0, {"catalog": "a"}), base) == (0.5, 0.0)
+
+
+def test_unlike_tasks_do_not_compare() -> None:
+    one, other = (Evaluated(0, (0.0,), 0, 0, 1.0, {"catalog": c, "prompt": "1"}) for c in "ab")
+    with pytest.raises(UsageError, match=r"don't compare: catalog 'a' and 'b'; evaluate both on the same task"):
+        gain(other, one)
 
 
 def test_wilson_by_hand() -> None:

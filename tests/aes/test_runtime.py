@@ -293,7 +293,9 @@ def test_the_folder_tells_the_run(shelf: ChatTask, virtual: Any, tmp_path: Path)
     assert [r["event"] for r in records[1:]] == [type(e).__name__ for e in events]
     assert all(one["at"] <= other["at"] for one, other in pairwise(records))
     assert json.loads((folder / "run.json").read_text())["config"]["pairs"] == 4
-    assert len((folder / "metrics.jsonl").read_text().splitlines()) == 6
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert sum("train/fitness" in row for row in rows) == 6
+    assert [row["version"] for row in rows if "eval/score" in row] == [0, 2, 4, 6]
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["finished"] is True
     assert summary["version"] == 6

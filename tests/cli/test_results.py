@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console, RenderableType
@@ -39,6 +40,6 @@ def test_a_run_without_evaluations_still_says_where_it_is() -> None:
 
 
 def test_one_version_stands_alone_where_nothing_compares() -> None:
-    table = text(one(evaluated(3, 0.5, 1.0), "dev"))
+    table = text(one(replace(evaluated(3, 0.5, 1.0), task={"eval_split": "dev"})))
     assert "2 goals of the dev split" in table
     assert "0.750" in table

@@ -88,7 +88,7 @@ def _bound(scores: Floats, limit: int) -> np.float32:
         return smallest
     tops = scores[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
     bound: np.float32 = np.partition(tops, blocks - limit)[blocks - limit]
-    return max(smallest, bound)
+    return bound if bound > smallest else smallest
 
 
 _BLOCK = 1024
