@@ -103,10 +103,13 @@ def test_zscore_is_centred_within_each_version_and_batch(rows: list[tuple[float,
     z = strategy.zscore(measurements)
     if z is None:
         return
+    spread = 0.0
     for group in {(v, g) for _, v, g in rows}:
         members = [i for i, (_, v, g) in enumerate(rows) if (v, g) == group]
         assert abs(z[members].sum()) < 1e-6
-    assert math.isclose(float(np.mean(z**2)), 1.0, abs_tol=1e-3) or abs(z).max() < 1
+        spread = max(spread, float(np.ptp([rows[i][0] for i in members])))
+    # The 1e-8 beside the deviation only shows where all fitness is nearly equal.
+    assert math.isclose(float(np.mean(z**2)), 1.0, abs_tol=1e-3) or spread < 1e-3
 
 
 def test_zscore_takes_no_side_between_two_goal_batches() -> None:

@@ -82,13 +82,13 @@ def _bound(scores: Floats, limit: int) -> np.float32:
 
     The best scores of as many blocks are such documents, and finding those reads the scores just once.
     """
-    smallest = np.nextafter(np.float32(0), np.float32(1))
+    smallest: np.float32 = np.nextafter(np.float32(0), np.float32(1))
     blocks = len(scores) // _BLOCK
     if limit <= 0 or blocks < limit:
         return smallest
     tops = scores[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
     bound: np.float32 = np.partition(tops, blocks - limit)[blocks - limit]
-    return bound if bound > smallest else smallest
+    return max(smallest, bound)
 
 
 _BLOCK = 1024
