@@ -6,10 +6,20 @@ from dataclasses import asdict
 from typing import Any
 
 from aiohttp import web
+from pydantic import BaseModel, ConfigDict
 
 from envs.webshop.site.keys import SESSIONS
-from envs.webshop.site.requests import Acting, Opening, read_json
-from envs.webshop.site.sessions import Session, Sessions
+from envs.webshop.site.requests import read_json
+from envs.webshop.site.session import Session
+from envs.webshop.site.sessions import Opening, Sessions
+
+
+class Acting(BaseModel):
+    """What to do in a session."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    action: str
 
 
 async def health(request: web.Request) -> web.Response:
@@ -31,9 +41,8 @@ async def health(request: web.Request) -> web.Response:
 
 async def create(request: web.Request) -> web.Response:
     """Open a session and show its first page."""
-    opening = await read_json(request, Opening)
     sessions = request.app[SESSIONS]
-    session = await sessions.open(opening.split, opening.goal, opening.seed, opening.compat)
+    session = await sessions.open(await read_json(request, Opening))
     where = request.app.router["api"].url_for() / session.id
     return web.json_response(_shown(session, sessions), status=201, headers={"Location": str(where)})
 
@@ -72,6 +81,7 @@ def _shown(session: Session, sessions: Sessions) -> dict[str, Any]:
             "instruction": shop.goal.instruction,
         },
         "compat": shop.compat,
+        "max_steps": shop.max_steps,
         "catalog": sessions.fingerprint,
         "score": None if score is None else {**asdict(score), "success": score.success},
     }

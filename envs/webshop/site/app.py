@@ -26,7 +26,7 @@ ROUTES = (
     web.post("/sessions", pages.begin, name="begin"),
     web.get("/sessions/{session}", pages.show, name="session"),
     web.post("/sessions/{session}", pages.act),
-    web.get("/static/{name}", assets.static, name="static"),
+    web.get("/static/{file}", assets.static, name="static"),
     web.get("/api/v1/health", api.health, name="health"),
     web.get("/api/v1/openapi.json", assets.openapi, name="openapi"),
     web.post("/api/v1/sessions", api.create, name="api"),

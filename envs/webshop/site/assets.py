@@ -12,7 +12,7 @@ _TYPES = {"style.css": "text/css", "icon.svg": "image/svg+xml"}
 
 async def static(request: web.Request) -> web.Response:
     """Serve the style sheet or the icon."""
-    name = request.match_info["name"]
+    name = request.match_info["file"]
     if name not in _TYPES:
         raise web.HTTPNotFound
     return web.Response(body=_FOLDER.joinpath("static", name).read_bytes(), content_type=_TYPES[name], charset="utf-8")

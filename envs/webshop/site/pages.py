@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from envs.webshop.catalog.splits import SPLITS
 from envs.webshop.shop.state import Page
 from envs.webshop.site.buttons import action_of
 from envs.webshop.site.keys import SESSIONS
-from envs.webshop.site.refusal import Refusal
 from envs.webshop.site.rendering import page
 from envs.webshop.site.requests import read_form
+from envs.webshop.site.sessions import Opening
 from envs.webshop.site.verdict import Verdict
 
 NOTICES = {
     "words": "Type what you are looking for, then search.",
     "moved": "The shop has moved on since that page. This is where you are now; nothing has been changed.",
     "nothing": "There is no such button on this page. Nothing has been changed.",
+    "over": "This session is over: it has reached its step limit without a purchase.",
     "goal": "There is no such goal. Take a number from the range shown, or leave it empty for a random one.",
 }
 """What a page may have to say about the action before it, by the word in its address."""
@@ -42,13 +42,12 @@ async def start(request: web.Request) -> web.Response:
 async def begin(request: web.Request) -> web.Response:
     """Open a session with the goal asked for."""
     form = await read_form(request)
-    split = next((split for split in SPLITS if split == form.get("split")), None)
     number = form.get("goal", "").strip()
     try:
-        if split is None:
-            raise Refusal(422, "empty_split", "no such split")
-        session = await request.app[SESSIONS].open(split, int(number) if number else None)
-    except ValueError:  # no number, or a refusal
+        goal = int(number) if number else None
+        opening = Opening.model_validate({"split": form.get("split"), "goal": goal})
+        session = await request.app[SESSIONS].open(opening)
+    except ValueError:  # no such split, no number, or a refusal
         return _go(request, "start", notice="goal")
     return _go(request, "session", session=session.id)
 
@@ -58,6 +57,7 @@ async def show(request: web.Request) -> web.Response:
     sessions = request.app[SESSIONS]
     session = sessions.get(request.match_info["session"])
     shop, state = session.shop, session.shop.state
+    allowed = shop.available_actions
     moved = request.query.get("page", str(session.pages)) != str(session.pages)
     return page(
         request,
@@ -67,10 +67,11 @@ async def show(request: web.Request) -> web.Response:
         state=state,
         goal=shop.goal,
         split=sessions.split_of(shop.goal),
-        clickables=frozenset(shop.available_actions.clickables),
+        clickables=frozenset(allowed.clickables),
+        may_search=allowed.search or (shop.compat and state.page is not Page.DONE),
         products=sessions.catalog.products,
         verdict=Verdict.of(shop),
-        notice=NOTICES["moved"] if moved else _notice(request),
+        notice=NOTICES["over"] if session.latest.truncated else NOTICES["moved"] if moved else _notice(request),
     )
 
 

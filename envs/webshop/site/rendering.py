@@ -10,8 +10,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from envs.webshop.site.keys import TEMPLATES
 
-_TINTS = 6
-
 
 def open_templates() -> Environment:
     """Open the templates that come with the package."""
@@ -23,7 +21,7 @@ def open_templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    templates.filters["tint"] = _tint
+    templates.filters["variety"] = _variety
     return templates
 
 
@@ -34,13 +32,13 @@ def page(request: web.Request, template: str, *, status: int = 200, **values: An
     return web.Response(body=html.encode("utf-8", "replace"), content_type="text/html", charset="utf-8", status=status)
 
 
-def _tint(asin: str) -> int:
-    """Pick one of the style sheet's tints for a product, always the same."""
-    return crc32(asin.encode("utf-8", "replace")) % _TINTS
+def _variety(asin: str) -> int:
+    """Give a product a number by which to draw it, always the same."""
+    return crc32(asin.encode("utf-8", "replace"))
 
 
 def _urls(request: web.Request) -> Any:
-    def url(name: str, **parts: str) -> str:
-        return str(request.app.router[name].url_for(**parts))
+    def url(route: str, **parts: str) -> str:
+        return str(request.app.router[route].url_for(**parts))
 
     return url

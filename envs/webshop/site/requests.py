@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from aes.config import nearest
-from envs.webshop.catalog.splits import Split
 from envs.webshop.site.refusal import Refusal
 
 MAX_BODY = 64 * 1024
@@ -17,25 +16,6 @@ MAX_BODY = 64 * 1024
 
 _FORM = "application/x-www-form-urlencoded"
 _SHOWN = 80
-
-
-class Opening(BaseModel):
-    """Which session to open."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    goal: Annotated[int | None, Field(ge=0, lt=2**53)] = None
-    split: Split = "train"
-    seed: Annotated[int | None, Field(ge=0, lt=2**53)] = None
-    compat: bool = False
-
-
-class Acting(BaseModel):
-    """What to do in a session."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    action: str
 
 
 Body = TypeVar("Body", bound=BaseModel)
@@ -56,7 +36,8 @@ async def read_json(request: web.Request, kind: type[Body]) -> Body:
     if problem["type"] == "extra_forbidden":
         raise Refusal(422, "unknown_field", f"unknown field {name[:_SHOWN]!r}{nearest(name, kind.model_fields)}")
     subject = f"field {name!r}" if name else "the body"
-    raise Refusal(422, "bad_field", f"{subject}: {problem['msg']}, but is {problem['input']!r:.{_SHOWN}}")
+    seen = "" if problem["type"] == "missing" else f", but is {problem['input']!r:.{_SHOWN}}"
+    raise Refusal(422, "bad_field", f"{subject}: {problem['msg']}{seen}")
 
 
 async def read_form(request: web.Request) -> dict[str, str]:

@@ -7,15 +7,17 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from aes.errors import UsageError
 from envs.webshop.catalog.catalog import Catalog
 from envs.webshop.catalog.goals import Goal, GoalKind
 from envs.webshop.catalog.splits import SPLITS, Split, split_range
-from envs.webshop.shop.actions import parse, parse_strictly
 from envs.webshop.shop.shop import TextShop
 from envs.webshop.site.refusal import Refusal
+from envs.webshop.site.session import Outcome, Session
 
 MAX_SESSIONS = 4096
 """Sessions kept; one more drops the one unused for longest."""
@@ -23,67 +25,26 @@ MAX_SESSIONS = 4096
 IDLE_S = 3600.0
 """Seconds without a request after which a session is dropped."""
 
-_LONG_QUERY = 500
 
+class Opening(BaseModel):
+    """Which session to open."""
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What an action, or the reset, came to: `TextShop.step`'s answer without what the shop itself still knows."""
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    observation: str
-    reward: float = 0.0
-    terminated: bool = False
-    truncated: bool = False
-    action_valid: bool = True
-    error: str = ""
-
-
-@dataclass(slots=True)
-class Session:
-    """One episode in the shop.
-
-    `pages` counts the actions that did something, so that a form can tell whether its page is still the current one.
-    """
-
-    id: str
-    shop: TextShop
-    latest: Outcome
-    used_at: float
-    pages: int = 0
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    async def act(self, text: str) -> Outcome:
-        """Take an action, after those that came before it; a search that may take long runs off the event loop.
-
-        Cancelled, it has either happened whole or not at all.
-        """
-        async with self._turn:
-            await self._prepare(text)
-            observation, reward, terminated, truncated, info = self.shop.step(text)
-            self.latest = Outcome(
-                observation, reward, terminated, truncated, action_valid=info["action_valid"], error=info["error"]
-            )
-            self.pages += self.latest.action_valid
-            return self.latest
-
-    async def _prepare(self, text: str) -> None:
-        """Have the search that the step will ask for in the catalogue's cache."""
-        action = parse_strictly(text) if self.shop.compat else parse(text)
-        if action is None:
-            return
-        # The compatible form searches anew for every page of results.
-        query = action.argument if action.verb == "search" else self.shop.state.query * self.shop.compat
-        if len(query) > _LONG_QUERY:
-            await asyncio.to_thread(self.shop.catalog.search, query)
-        elif query:
-            await self.shop.catalog.prefetch(query)
+    split: Split = "train"
+    goal: Annotated[int | None, Field(ge=0, lt=2**53, description="Position in the split; drawn if not given.")] = None
+    seed: Annotated[int | None, Field(ge=0, lt=2**53, description="Seed of all draws.")] = None
+    max_steps: Annotated[int | None, Field(ge=1, lt=2**53, description="Actions until the episode is truncated.")] = (
+        None
+    )
+    compat: Annotated[bool, Field(description="The original's rules.")] = False
 
 
 class Sessions:
     """Opens, finds and forgets sessions on one catalogue; `clock` gives seconds.
 
     Construction builds whatever of the catalogue is still to be built: up to minutes for a million products.
-    Raises DataError when it has no goals of this kind.
+    Raises DataError when it has no goals of this kind, UsageError for bounds that let nothing in.
     """
 
     def __init__(
@@ -95,6 +56,8 @@ class Sessions:
         idle_s: float = IDLE_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        if capacity < 1 or not idle_s > 0:
+            raise UsageError(f"max_sessions {capacity}, idle_s {idle_s}: both must be more than 0")
         self.catalog = catalog
         self.kind: GoalKind = kind
         self.capacity = capacity
@@ -115,18 +78,14 @@ class Sessions:
         """Return the split that a goal belongs to, whichever it was drawn from."""
         return next(split for split, places in self._places.items() if goal.index in places)
 
-    async def open(
-        self, split: Split, goal: int | None = None, seed: int | None = None, compat: bool = False
-    ) -> Session:
-        """Begin a session with a goal of a split: its position there, or one drawn by weight.
-
-        Raises Refusal when there is no such goal.
-        """
+    async def open(self, opening: Opening) -> Session:
+        """Begin a session. Raises Refusal when there is no such goal."""
+        split = opening.split
         if split not in self.goals:
             raise Refusal(422, "empty_split", f"no goals in split {split!r}; take one of {', '.join(self.goals)}")
-        shop = TextShop(self.catalog, compat, goals=self.goals[split])
+        shop = TextShop(self.catalog, opening.compat, goals=self.goals[split], max_steps=opening.max_steps)
         try:
-            observation, _ = await asyncio.to_thread(shop.reset, goal, seed=seed)  # a draw walks through all goals
+            observation, _ = await asyncio.to_thread(shop.reset, opening.goal, seed=opening.seed)  # the first draw sums
         except UsageError as error:
             raise Refusal(422, "no_such_goal", f"{error}, in split {split!r}") from None
         session = Session(secrets.token_urlsafe(18), shop, Outcome(observation), self._clock())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -53,21 +54,23 @@ class Verdict:
 
 
 def _parts(shop: TextShop, score: Score, product: Product) -> list[Part]:
-    goal = shop.goal
-    chosen = ", ".join(f"{name}: {value}" for name, value in shop.state.options.items())
+    goal, chosen = shop.goal, _named(shop.state.options)
     limit = "any price" if goal.price_upper == NO_CEILING else f"at most ${goal.price_upper:,.2f}"
-    parts = [
-        Part("Attributes", score.r_att, score.w_att, ", ".join(goal.attributes), _count(score.r_att, goal.attributes))
-    ]
+    met = f"{_count(score.r_att, goal.attributes)} met"
+    parts = [Part("Attributes", score.r_att, score.w_att, ", ".join(goal.attributes), met)]
     if score.r_option is not None and score.w_option is not None:
-        wanted = goal.option_values
-        bought = f"{_count(score.r_option, wanted)}; chosen: {chosen or 'nothing'}"
-        parts.append(Part("Options", score.r_option, score.w_option, ", ".join(wanted), bought))
+        wanted = _named(goal.options) if isinstance(goal.options, Mapping) else list(goal.options)
+        met = f"{_count(score.r_option, wanted)} met; chosen: {', '.join(chosen) or 'nothing'}"
+        parts.append(Part("Options", score.r_option, score.w_option, ", ".join(wanted), met))
     return [*parts, Part("Price", float(score.r_price), score.w_price, limit, f"${product.price:,.2f}")]
 
 
-def _count(share: float, wanted: tuple[str, ...]) -> str:
-    return f"{round(share * len(wanted))} of {len(wanted)} met"
+def _named(options: Mapping[str, str]) -> list[str]:
+    return [f"{name}: {value}" for name, value in options.items()]
+
+
+def _count(share: float, wanted: Sequence[str]) -> str:
+    return f"{round(share * len(wanted))} of {len(wanted)}"
 
 
 def _reason(score: Score) -> str:
