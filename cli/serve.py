@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+import sys
 
 from aiohttp import web
 
@@ -21,11 +22,13 @@ _CLOSING_S = 3.0
 def serve(settings: TrainSettings, host: str, port: int) -> None:
     """Serve until told to stop, which is the good end. Raises ConfigError, DataError before anything is served."""
     with _bound(host, port) as listener:  # before the catalogue is loaded, which may take minutes
+        _say("loading the catalogue")
         catalog, kind, local = assemble.open_catalog(settings), settings.goal_kind, _is_loopback(host)
         app = make_app(catalog, kind=kind, hosts=(*LOOPBACK, host) if local else None)
         _say(f"{len(catalog.products):,} products, {len(catalog.goals(kind, 'all')):,} {kind} goals")
         if not local:
-            _say(f"warning: --host {host}: whoever reaches this machine can use the shop; there is no login")
+            warning = f"warning: --host {host}: whoever reaches this machine can use the shop; there is no login"
+            print(warning, file=sys.stderr, flush=True)
         try:
             signals.run(_serve(app, listener, host), lambda _: _say("stopping: answering open requests"))
         except Interrupted:
