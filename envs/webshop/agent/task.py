@@ -1,103 +1,80 @@
-"""WebShop as an aes Task: goals of a catalogue, played as a conversation of pages and actions."""
+"""WebShop as an aes Task: goals of a catalogue, played under a prompt."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Mapping
 from typing import Any
 
-from aes.chat import ChatTask
-from envs.webshop.agent.view import View
+from aes.chat import turn_seed
+from aes.config import nearest
+from aes.errors import UsageError
+from aes.protocols import Policy
+from aes.types import Episode
+from envs.webshop.agent.episode import ShopEpisode
+from envs.webshop.agent.prompts import PROMPTS, Prompt, PromptName
 from envs.webshop.catalog.catalog import Catalog
-from envs.webshop.catalog.goals import Goal, GoalKind
+from envs.webshop.catalog.goals import GoalKind
 from envs.webshop.catalog.splits import Split
+from envs.webshop.reward.nouns import RULE, NounFinder
 from envs.webshop.shop.shop import TextShop
 
-PROMPT_VERSION = "1"
-"""Changes whenever the system prompt or the pages do: results of unlike versions do not compare."""
 
-SYSTEM = (
-    "You are shopping in a web shop. Buy the product that meets the goal: the right kind of product with the wanted"
-    " attributes, its wanted options chosen, and below the price limit. Each turn you see a page and the actions it"
-    " allows. Think in one short sentence, then end your reply with exactly one action: search[<words>] or"
-    " click[<what is shown>], for example search[red cotton shirt], click[B012345678], click[large] or click[buy now]."
-    " Choose every wanted option before you buy. You have 15 turns, and the first purchase ends the task."
-)
-
-MAX_TURNS = 15
-_VERB = re.compile(r"(?:search|click)\s*\[", re.IGNORECASE)
-
-
-class ShopEpisode:
-    """One goal as an Environment: free words in, short pages out; what cannot be done is explained and counted.
-
-    `info` has "invalid_actions" on every step, and after the purchase "success" and the parts of the reward.
-    """
-
-    def __init__(self, catalog: Catalog, goal: Goal, view: View) -> None:
-        self._shop = TextShop(catalog)
-        self._products = catalog.products
-        self._goal = goal
-        self._view = view
-        self._invalid = 0
-
-    def reset(self, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Show the goal; the shop itself knows no luck."""
-        self._shop.reset(self._goal, seed=seed)
-        self._invalid = 0
-        return self._view.first(self._goal), self._info()
-
-    def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Do the last action of a reply; the reward, in [0, 1], comes with the purchase."""
-        before = self._shop.state
-        _, reward, terminated, truncated, info = self._shop.step(last_action(text))
-        if not info["action_valid"]:
-            self._invalid += 1
-            return f"Invalid action: {info['error']}", 0.0, terminated, truncated, self._info()
-        page = self._view.next(before, self._shop.state, self._products.__getitem__)
-        return page, reward, terminated, truncated, self._info()
-
-    def _info(self) -> dict[str, Any]:
-        info: dict[str, Any] = {"invalid_actions": self._invalid, "success": False}
-        if score := self._shop.score:
-            info |= {"success": score.success, "r_type": score.r_type, "r_att": score.r_att, "r_price": score.r_price}
-            info |= {"r_option": score.r_option} if score.r_option is not None else {}
-        return info
-
-
-class WebShop(ChatTask):
+class WebShop:
     """Shopping for the goals of a catalogue: trained on its train split, evaluated on a split held out from it.
 
-    Fitness is the reward of the purchase in [0, 1], success a reward of 1; no purchase in 15 turns is worth 0.
+    Whatever the prompt, fitness is the reward of the purchase in [0, 1], no purchase is worth 0, and success is a
+    reward of 1. An Episode's info has `invalid_actions` (replies that broke the prompt's form or asked for what the
+    page doesn't allow), `malformed_replies` (the former alone), and after a purchase the parts of the reward.
+
+    Args:
+        catalog: products, search and goals.
+        kind: goals made of attributes and options, or crowd-written.
+        eval_split: which goals are held out to evaluate on.
+        prompt: how the agent is told and understood, by name or as an object of your own.
+        nouns: what finds the nouns for the reward's title score.
+
+    Raises UsageError for an unknown name, DataError where the catalogue has no such goals.
 
     Example:
-        task = WebShop(Catalog.generate(1000))
+        task = WebShop(Catalog.generate(1000), prompt="verl-agent")
     """
 
     def __init__(
-        self, catalog: Catalog, *, kind: GoalKind = "synthetic", eval_split: Split = "test", view: View | None = None
+        self,
+        catalog: Catalog,
+        *,
+        kind: GoalKind = "synthetic",
+        eval_split: Split = "test",
+        prompt: PromptName | Prompt = "aes",
+        nouns: NounFinder = RULE,
     ) -> None:
-        shown = view or View()
-        super().__init__(
-            name="webshop",
-            make=lambda goal: ShopEpisode(catalog, goal, shown),
-            train_goals=catalog.goals(kind, "train"),
-            eval_goals=catalog.goals(kind, eval_split),
-            system=SYSTEM,
-            max_turns=MAX_TURNS,
-            fingerprint={
-                "catalog": catalog.fingerprint,
-                "goals": kind,
-                "eval_split": eval_split,
-                "prompt": PROMPT_VERSION,
-                "view": repr(shown),
-            },
-        )
+        self.name = "webshop"
+        self.prompt = prompt_of(prompt) if isinstance(prompt, str) else prompt
+        self.train_goals = catalog.goals(kind, "train")
+        self.eval_goals = catalog.goals(kind, eval_split)
+        self.fingerprint: Mapping[str, str] = {
+            "catalog": catalog.fingerprint,
+            "goals": kind,
+            "eval_split": eval_split,
+            "prompt": f"{self.prompt.name} {self.prompt.version}",
+            "nouns": nouns.name,
+        }
+        self._catalog = catalog
+        self._nouns = nouns
+
+    async def play(self, policy: Policy, goal: Any, seed: int) -> Episode:
+        """Play one goal; lets EpisodeError and cancellation pass, and leaves nothing behind."""
+        shop = TextShop(self._catalog, self.prompt.compat, nouns=self._nouns)
+        episode = ShopEpisode(self.prompt, shop, goal, seed)
+        while not episode.over:
+            asked = episode.messages
+            reply = await policy.complete(asked, seed=turn_seed(seed, episode.turns), stop=self.prompt.stop)
+            await episode.take(asked, reply)
+        return episode.result()
 
 
-def last_action(reply: str) -> str:
-    """Cut a reply down to its last action, from the verb to the last closing bracket of the line.
-
-    A reply without one comes back whole, for the shop to say what is wrong with it.
-    """
-    starts = [found.start() for found in _VERB.finditer(reply)]
-    return reply[starts[-1] :] if starts else reply.strip()
+def prompt_of(name: str) -> Prompt:
+    """The prompt of a name. Raises UsageError."""
+    if name not in PROMPTS:
+        raise UsageError(f"no prompt {name!r}{nearest(name, PROMPTS)}; there are {', '.join(PROMPTS)}")
+    return PROMPTS[name]

@@ -10,7 +10,7 @@ import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from envs.webshop.agent.task import PROMPT_VERSION
+from envs.webshop.agent.prompts.own import PROMPT_VERSION
 from envs.webshop.catalog.catalog import Catalog
 from envs.webshop.pocket.demonstrations import Temper, drills, examples
 from envs.webshop.pocket.model import build_model

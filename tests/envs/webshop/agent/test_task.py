@@ -1,13 +1,13 @@
-from collections.abc import Coroutine, Sequence
-from typing import Any
-
 import pytest
 
-from aes.types import Completion, Episode, Message
-from envs.webshop.agent.task import MAX_TURNS, ShopEpisode, WebShop, last_action
+from aes.errors import UsageError
+from aes.protocols import Task
+from envs.webshop.agent.prompts import PROMPTS, PromptName
+from envs.webshop.agent.prompts.own import Own
+from envs.webshop.agent.task import WebShop
 from envs.webshop.agent.view import View
 from envs.webshop.catalog.catalog import Catalog
-from envs.webshop.pocket.shopper import Shopper
+from tests.envs.webshop.agent.conftest import Script, finish
 
 
 @pytest.fixture(scope="module")
@@ -15,48 +15,8 @@ def catalog() -> Catalog:
     return Catalog.generate(1000, seed=0)
 
 
-class Script:
-    """A policy that says what it was told to, the last of it for ever."""
-
-    def __init__(self, *replies: str) -> None:
-        self.replies = list(replies)
-        self.heard: list[Message] = []
-
-    async def complete(
-        self,
-        messages: Sequence[Message],
-        *,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        seed: int | None = None,
-        stop: Sequence[str] = (),
-    ) -> Completion:
-        self.heard = list(messages)
-        text = self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
-        return Completion(text, (1, 2), 3, "stop")
-
-
-def finish(play: Coroutine[Any, Any, Episode]) -> Episode:
-    """Run an episode without an event loop: a script never waits, so the first step is the last."""
-    with pytest.raises(StopIteration) as stop:
-        play.send(None)
-    episode = stop.value.value
-    assert isinstance(episode, Episode)
-    return episode
-
-
-@pytest.mark.parametrize(
-    ("reply", "action"),
-    [
-        ("search[red shoes]", "search[red shoes]"),
-        ("careful click[ red]", "click[ red]"),
-        ("I could click[a]. No:\nsearch[b]", "search[b]"),
-        ("Click[Buy Now].", "Click[Buy Now]."),
-        ("no idea", "no idea"),
-    ],
-)
-def test_the_last_action_of_a_reply_counts(reply: str, action: str) -> None:
-    assert last_action(reply) == action
+def test_it_is_a_task(catalog: Catalog) -> None:
+    assert isinstance(WebShop(catalog), Task)
 
 
 def test_a_careful_purchase_is_a_success(catalog: Catalog) -> None:
@@ -68,33 +28,29 @@ def test_a_careful_purchase_is_a_success(catalog: Catalog) -> None:
     assert episode.fitness == pytest.approx(1.0)
     assert episode.success
     assert episode.turns == 3 + len(clicks)
-    assert episode.info["invalid_actions"] == 0
+    assert episode.tokens == 2 * episode.turns
     assert episode.info["r_option"] == 1
 
 
-def test_no_purchase_in_fifteen_turns_is_worth_nothing(catalog: Catalog) -> None:
-    task = WebShop(catalog)
-    episode = finish(task.play(Script("hello"), task.train_goals[0], 0))
-    assert (episode.fitness, episode.success, episode.turns) == (0.0, False, MAX_TURNS)
-    assert episode.info["invalid_actions"] == MAX_TURNS
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_fitness_is_the_raw_reward_under_every_prompt(catalog: Catalog, prompt: PromptName) -> None:
+    task = WebShop(catalog, prompt=prompt)
+    goal = next(g for g in task.train_goals if g.options)
+    form = {"verl-agent": "<think>a</think><action>{}</action>", "ragen": "<think>a</think><answer>{}</answer>"}
+    way = (f"search[{goal.query}]", f"click[{catalog.search(goal.query)[0].lower()}]", "click[buy now]")
+    episode = finish(task.play(Script(*(form.get(prompt, "{}").format(action) for action in way)), goal, 0))
+    assert 0 < episode.fitness < 1
+    assert not episode.success
+    assert episode.info["r_option"] == 0
 
 
-def test_what_is_wrong_is_explained_and_changes_nothing(catalog: Catalog) -> None:
-    shop = ShopEpisode(catalog, catalog.goals("synthetic", "train")[0], View())
-    shop.reset()
-    page, reward, over, _, info = shop.step("click[buy now]")
-    assert page.startswith("Invalid action: no button 'buy now'")
-    assert (reward, over, info["invalid_actions"]) == (0.0, False, 1)
-    page, *_ = shop.step("search[pillow]")
-    assert page.startswith("Page 1")
-
-
-def test_conversations_only_grow_and_start_with_the_rules(catalog: Catalog) -> None:
-    task = WebShop(catalog)
-    script = Script("search[pillow]", "click[back to search]", "search[lamp]")
-    finish(task.play(script, task.train_goals[0], 0))
-    assert script.heard[0]["role"] == "system"
-    assert [message["role"] for message in script.heard[1:4]] == ["user", "assistant", "user"]
+@pytest.mark.parametrize("prompt", PROMPTS)
+def test_hostile_replies_end_every_episode_without_a_reward(catalog: Catalog, prompt: PromptName) -> None:
+    task = WebShop(catalog, prompt=prompt)
+    replies = ["", "[" * 5000, "<think>" * 2000, "search[\x00]", "click[\ud800]", "<action></action>", "think[", "\n\n"]
+    episode = finish(task.play(Script(*replies), task.train_goals[0], 0))
+    assert (episode.fitness, episode.success) == (0.0, False)
+    assert episode.turns == PROMPTS[prompt].max_turns
 
 
 def test_training_and_held_out_goals_are_disjoint(catalog: Catalog) -> None:
@@ -103,16 +59,39 @@ def test_training_and_held_out_goals_are_disjoint(catalog: Catalog) -> None:
     assert not {goal.id for goal in task.train_goals} & {goal.id for goal in task.eval_goals}
 
 
-def test_the_fingerprint_tells_catalogues_and_views_apart(catalog: Catalog) -> None:
-    one = WebShop(catalog)
-    assert one.fingerprint == WebShop(catalog).fingerprint
-    assert one.fingerprint != WebShop(catalog, view=View(results=3)).fingerprint
-    assert one.fingerprint != WebShop(Catalog.generate(1000, seed=1)).fingerprint
+class Shouting:
+    """Finds no nouns."""
+
+    name = "shouting-3"
+
+    def __call__(self, text: str) -> tuple[str, ...]:
+        return ()
 
 
-def test_the_shopper_plays_through_the_task_pages(catalog: Catalog) -> None:
-    goal = catalog.goals("synthetic", "train")[1]
-    shop = ShopEpisode(catalog, goal, View())
-    shop.reset()
-    reply = Shopper(goal).reply(shop._shop.state, catalog.products.__getitem__)
-    assert shop.step(reply)[4]["invalid_actions"] == 0
+def test_the_fingerprint_holds_all_that_a_result_depends_on(catalog: Catalog) -> None:
+    one = WebShop(catalog).fingerprint
+    assert one == WebShop(catalog, prompt="aes").fingerprint == WebShop(catalog, prompt=Own()).fingerprint
+    assert WebShop(catalog, nouns=Shouting()).fingerprint["nouns"] == "shouting-3"
+    others = [
+        WebShop(catalog, prompt=Own(View(results=3))),
+        WebShop(Catalog.generate(60, seed=1)),
+        WebShop(catalog, eval_split="dev"),
+        WebShop(catalog, nouns=Shouting()),
+        *(WebShop(catalog, prompt=prompt) for prompt in ("verl-agent", "ragen", "react")),
+    ]
+    prints = [one, *(other.fingerprint for other in others)]
+    assert all(prints.count(print_) == 1 for print_ in prints)
+
+
+def test_the_nouns_are_the_reward_s(catalog: Catalog) -> None:
+    task = WebShop(catalog, nouns=Shouting())
+    goal = task.train_goals[0]
+    asin = catalog.search(goal.query)[0]
+    script = Script(f"search[{goal.query}]", f"click[{asin}]", "click[buy now]")
+    bought = finish(task.play(script, goal, 0))
+    assert bought.info["r_type"] in (0.5, 1.0)  # without nouns the title says 0.2, and query or category decide
+
+
+def test_a_prompt_that_is_not_there_is_refused_with_the_nearest(catalog: Catalog) -> None:
+    with pytest.raises(UsageError, match="no prompt 'verl_agent'; did you mean 'verl-agent'"):
+        WebShop(catalog, prompt="verl_agent")  # type: ignore[arg-type]
