@@ -2,61 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
+from envs.webshop.catalog.elements import Element, Form, Kind
 from envs.webshop.catalog.product import Product
 
-SEPARATOR = " [SEP] "
-SUBPAGES = ("Description", "Features", "Reviews")
+SUBPAGES = ("Description", "Features", "Reviews", "Attributes")
+"""The pages of a product; the last one is there only where the shop shows attributes."""
 
-_ITEM_BUTTONS = ("back to search", "< prev", *(name.lower() for name in SUBPAGES), "buy now")
+ITEM_BUTTONS = ("back to search", "< prev", *(name.lower() for name in SUBPAGES), "buy now")
+"""What an item page may let one click besides options."""
+
+TOP = (Element("Back to Search", Kind.BUTTON), Element("< Prev", Kind.BUTTON))
+"""How item pages and sub pages begin, after the instruction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The texts of one product in one form.
+
+    `listing` is its entry on a page of results and `opened` the same once the product has been looked at; `head` is
+    the item page down to its options, none of them clicked, and `tail` goes on from there to the button "Reviews";
+    `subpages` are whole but for the instruction.
+    """
+
+    listing: str
+    opened: str
+    head: str
+    tail: str
+    subpages: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """The texts and buttons of one product.
+    """The option buttons and the texts of one product.
 
-    `listing` is its entry on a page of results; `head` and `tail` are the item page up to and after the options;
-    `choices` maps the text of an option button to (option name, value), and `spoken` does so for the ways an agent may
-    put it: in `plain` form, and as "name: value" where a bare value is not unique. `buttons` are the item page's.
+    `choices` maps the text of an option button to (option name, value); a value that two groups share is one button,
+    and the later group gets it. That is the original's form. The fixed form offers `labels`, in `plain` form: the
+    value alone, or "name: value" where the value alone would not do. `spoken` maps whatever an agent may say for an
+    option, in `plain` form, to (option name, value).
     """
 
-    listing: str
-    head: str
-    tail: str
-    subpages: Mapping[str, str]
+    product: Product
     choices: Mapping[str, tuple[str, str]]
+    labels: tuple[str, ...]
     spoken: Mapping[str, tuple[str, str]]
-    buttons: tuple[str, ...]
+    _written: dict[Form, Written] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, product: Product) -> Item:
-        """Write the pages of a product."""
-        head = [text for name, values in product.options.items() for text in (name, *values)]
-        # A value that two groups share is one button, and the later group gets it.
-        choices = {value: (name, value) for name, values in product.options.items() for value in values}
-        tail = [product.title, f"Price: {product.price_text}", "Rating: N.A.", *SUBPAGES, "Buy Now"]
-        subpages = {
-            "Description": join(("Back to Search", "< Prev", product.description)),
-            "Features": join(("Back to Search", "< Prev", *(f" {bullet}" for bullet in product.bullets))),
-            "Reviews": join(("Back to Search", "< Prev")),
-        }
-        return cls(
-            listing=join((product.asin, product.title, product.price_text)),
-            head=join(("Back to Search", "< Prev", *head)),
-            tail=join(tail),
-            subpages=subpages,
-            choices=choices,
-            spoken=_spoken(product, choices),
-            buttons=tuple(dict.fromkeys((*_ITEM_BUTTONS, *choices))),
-        )
+        """Name the options of a product."""
+        pairs = [(name, value) for name, values in product.options.items() for value in dict.fromkeys(values)]
+        short, full = [plain(value) for _, value in pairs], [plain(f"{name}: {value}") for name, value in pairs]
+        times = Counter(short)
+        labels = [
+            brief if brief and times[brief] == 1 and brief not in ITEM_BUTTONS else whole
+            for brief, whole in zip(short, full, strict=True)
+        ]
+        spoken = dict(zip(full, pairs, strict=True)) | dict(zip(short, pairs, strict=True))
+        return cls(product, {pair[1]: pair for pair in pairs}, tuple(dict.fromkeys(labels)), spoken)
+
+    def written(self, form: Form) -> Written:
+        """Return the texts in one form, made at first use."""
+        written = self._written.get(form)
+        if written is None:
+            written = self._written[form] = _write(self.product, form)
+        return written
 
 
-def _spoken(product: Product, choices: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
-    pairs = [(name, value) for name, values in product.options.items() for value in values]
-    full = {plain(f"{name}: {value}"): (name, value) for name, value in pairs}
-    return full | {plain(value): choice for value, choice in choices.items()} | dict(choices)
+def option_elements(product: Product, clicked: Callable[[str, str], bool]) -> Iterator[Element]:
+    """Yield the options of an item page: each name, then its values as buttons."""
+    for name, values in product.options.items():
+        yield Element(name)
+        for value in values:
+            yield Element(value, Kind.CLICKED_OPTION if clicked(name, value) else Kind.OPTION)
 
 
 def plain(text: str) -> str:
@@ -64,6 +85,25 @@ def plain(text: str) -> str:
     return " ".join(text.lower().split())
 
 
-def join(texts: Iterable[str]) -> str:
-    """Join texts as they are found in the original's HTML: stripped, and blank lines are no text."""
-    return SEPARATOR.join(text.strip() for text in texts if text and not (text.isspace() and "\n" in text))
+def _write(product: Product, form: Form) -> Written:
+    about = (Element(product.title), Element(product.price_text))
+    details = (product.title, f"Price: {product.price_text}", "Rating: N.A.")
+    buttons = (Element(name, Kind.BUTTON) for name in SUBPAGES[:-1])
+    return Written(
+        listing=form.write((Element(product.asin, Kind.LINK), *about)),
+        opened=form.write((Element(product.asin, Kind.CLICKED_LINK), *about)),
+        head=form.write((*TOP, *option_elements(product, lambda name, value: False))),
+        tail=form.write((*map(Element, details), *buttons)),
+        subpages={name: form.write((*TOP, *map(Element, lines))) for name, lines in _subpages(product).items()},
+    )
+
+
+def _subpages(product: Product) -> dict[str, Iterable[str]]:
+    """List the lines of each sub page, with the blank that the original puts before some."""
+    about = (product.category, product.query, product.product_category)
+    return {
+        "Description": (product.description,),
+        "Features": (f" {bullet}" for bullet in product.bullets),
+        "Reviews": (),
+        "Attributes": (*(f" {attribute}" for attribute in product.attributes), *about),
+    }

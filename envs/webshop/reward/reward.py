@@ -1,4 +1,4 @@
-"""The reward of a purchase, as the original computes it since its fuzzy matching (2022).
+"""The reward of a purchase: version "v2022-fuzzy", as the original computes it since it matches texts loosely.
 
     total = r_type * (attributes met + options met + [price <= ceiling]) / (attributes + options + 1)
 
@@ -14,8 +14,12 @@ from typing import Any
 from envs.webshop.catalog.goals import Goal
 from envs.webshop.catalog.product import Product
 from envs.webshop.reward.colors import normalize_color
-from envs.webshop.reward.fuzzy import matches
+from envs.webshop.reward.fuzzy import Ratio, matches
 from envs.webshop.reward.nouns import RULE, NounFinder
+
+REWARD_VERSION = "v2022-fuzzy"
+"""Changes when equal purchases come to be worth something else. Scores of the years before, with exact matching, and
+scores with unlike noun finders or ratios do not compare."""
 
 _SEPARATOR = "\u203a"  # between the levels of a product category
 
@@ -25,7 +29,7 @@ class Score:
     """A reward and its parts, all in [0, 1].
 
     `r_option` and `w_option` are None when the goal asks for no option. Weights are shares of the sum in brackets.
-    `nouns` names the noun finder that `title_score` rests on.
+    `nouns` names the noun finder that `title_score` rests on, `ratio` the likeness that `r_att` and `r_option` do.
     """
 
     total: float
@@ -40,6 +44,7 @@ class Score:
     category_match: bool
     title_score: float
     nouns: str
+    ratio: Ratio
 
     @property
     def success(self) -> bool:
@@ -54,18 +59,25 @@ class Score:
         return {name: getattr(self, name) for name in [*names, "r_price", "w_price"]}
 
 
-def score(goal: Goal, product: Product, options: Mapping[str, str], nouns: NounFinder = RULE) -> Score:
+def score(
+    goal: Goal,
+    product: Product,
+    options: Mapping[str, str],
+    nouns: NounFinder = RULE,
+    ratio: Ratio = "rapidfuzz",
+) -> Score:
     """Score the purchase of a product with chosen options (name to value) for a goal.
 
-    An option not chosen just doesn't match. The product's own drawn `price` is compared with the ceiling.
+    An option not chosen just doesn't match. The product's own drawn `price` is compared with the ceiling. `ratio`
+    says how alike texts are, see `token_set_ratio`; on real pairs the two differ in one decision out of 1,500.
     """
     query_match = product.query == goal.query
     category_match = _category_match(product.product_category, goal.product_category)
     title = _title_score(nouns(product.name), nouns(goal.name))
     r_type = _type_factor(query_match or category_match, title)
     wanted = list(goal.options.items()) if isinstance(goal.options, Mapping) else list(goal.options)
-    attributes_met = sum(_has_attribute(product, attribute) for attribute in goal.attributes)
-    options_met = _options_met(list(options.values()), wanted)
+    attributes_met = sum(_has_attribute(product, attribute, ratio) for attribute in goal.attributes)
+    options_met = _options_met(list(options.values()), wanted, ratio)
     r_price = product.price <= goal.price_upper
     whole = len(goal.attributes) + len(wanted) + 1
     return Score(
@@ -81,6 +93,7 @@ def score(goal: Goal, product: Product, options: Mapping[str, str], nouns: NounF
         category_match=category_match,
         title_score=title,
         nouns=nouns.name,
+        ratio=ratio,
     )
 
 
@@ -104,15 +117,15 @@ def _type_factor(matched: bool, title: float) -> float:
     return 1.0 if matched or title > 0.2 else 0.5
 
 
-def _has_attribute(product: Product, wanted: str) -> bool:
+def _has_attribute(product: Product, wanted: str, ratio: Ratio) -> bool:
     """Look for an attribute in the product's attributes, then word for word in its texts."""
-    if any(matches(attribute, wanted) for attribute in product.attributes):
+    if any(matches(attribute, wanted, ratio) for attribute in product.attributes):
         return True
     texts = (product.title, " ".join(product.bullets), product.description)
     return any(wanted in text.lower() for text in texts)
 
 
-def _options_met(chosen: list[str], wanted: list[str] | list[tuple[str, str]]) -> int:
+def _options_met(chosen: list[str], wanted: list[str] | list[tuple[str, str]], ratio: Ratio) -> int:
     """Count the wanted options that some chosen value is like; a pair is compared as the text of a Python tuple."""
     colors = [normalize_color(value) for value in chosen]
-    return sum(any(matches(color, normalize_color(wish)) for color in colors) for wish in wanted)
+    return sum(any(matches(color, normalize_color(wish), ratio) for color in colors) for wish in wanted)

@@ -9,36 +9,59 @@ INDEX --search--> RESULTS --asin--> ITEM --description, features, reviews--> SUB
 from __future__ import annotations
 
 import random
+import string
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from aes.errors import UsageError
-from envs.webshop.catalog.catalog import SEARCH_LIMIT, Catalog
+from envs.webshop.catalog.catalog import Catalog
 from envs.webshop.catalog.draws import draw_goal
+from envs.webshop.catalog.elements import RICH, TEXT
 from envs.webshop.catalog.goals import Goal
-from envs.webshop.catalog.item import SUBPAGES, Item
+from envs.webshop.reward.fuzzy import Ratio
 from envs.webshop.reward.nouns import RULE, NounFinder
 from envs.webshop.reward.reward import Score, score
-from envs.webshop.shop.actions import Action, AvailableActions, parse, parse_strictly
-from envs.webshop.shop.pages import clickables, render
+from envs.webshop.shop.actions import Action, AvailableActions
+from envs.webshop.shop.compat import OriginalRules, url
+from envs.webshop.shop.history import History
+from envs.webshop.shop.rules import Rules
 from envs.webshop.shop.state import Page, ShopState
 
-_SUBPAGE_OF = {name.lower(): name for name in SUBPAGES}
+Observation = Literal["text", "text_rich", "url"]
+Reason = Literal["", "bought", "step limit"]
+
+_FORM = "write search[words] or click[button]"
 _SHOWN_BUTTONS = 12
 
 
 class TextShop:
     """A text environment in Gymnasium's words; holds one episode, shares everything else.
 
-    The fixed form (`compat=False`) has no dead buttons, ends for good with a purchase, shows what is selected, takes
-    option texts with brackets, never shows the reward, and lets an agent search from every page but the last.
-    `compat=True` is the original's `text` mode to the letter: search works even after the end, "Next >" is always
-    there, and the last page shows the reward.
+    The fixed form (`compat=False`) has no dead buttons, ends for good with a purchase or at the step limit, shows
+    what is selected, takes option texts with brackets, never shows the reward, and lets an agent search from every
+    page but the last. `compat=True` is the original to the letter: search works even after the end, where one may
+    buy again, "Next >" is always there, an action must have exactly the original's form, and the last page shows the
+    reward. Only its exceptions are not reproduced: a listing by attribute works as on its web site, a random sample
+    of a small catalogue is what there is, and `instruction_text` is empty on the last page.
 
-    `goals` are what `reset` draws from or indexes; all synthetic goals of the catalogue unless given. Every info has
-    `goal_id`, `action_valid` and `error` (what was wrong with the action, in words for the agent, or ""); after a
-    purchase also `score`.
+    Every info has `goal_id`, `action_valid`, `error` (what was wrong with the action, in words for the agent, or "")
+    and `reason` (why the episode has ended: "bought", "step limit", or "" while it goes on); after a purchase also
+    `score`.
+
+    Args:
+        catalog: what is sold.
+        compat: the original's rules instead of the fixed form's.
+        goals: what `reset` draws from or indexes; all synthetic goals of the catalogue unless given.
+        nouns: the noun finder of the reward.
+        ratio: the likeness of texts in the reward, see `token_set_ratio`.
+        observation: the original's `text`, its `text_rich` (a line for each text, buttons and clicked buttons
+            marked), or its `url`, which holds the state in compat only.
+        show_attrs: whether products have a page of attributes, which gives much of the goal away.
+        previous_observations: how many earlier observations each observation repeats, oldest first.
+        previous_actions: how many earlier actions, each after the observation that it answered.
+        max_steps: actions after which an episode is truncated, valid or not; None for no limit.
+
+    Raises UsageError for a mode or a number that cannot be.
 
     Example:
         shop = TextShop(catalog)
@@ -47,16 +70,36 @@ class TextShop:
     """
 
     def __init__(
-        self, catalog: Catalog, compat: bool = False, *, goals: Sequence[Goal] | None = None, nouns: NounFinder = RULE
+        self,
+        catalog: Catalog,
+        compat: bool = False,
+        *,
+        goals: Sequence[Goal] | None = None,
+        nouns: NounFinder = RULE,
+        ratio: Ratio = "rapidfuzz",
+        observation: Observation = "text",
+        show_attrs: bool = False,
+        previous_observations: int = 0,
+        previous_actions: int = 0,
+        max_steps: int | None = None,
     ) -> None:
+        _check(compat, observation, previous_observations, previous_actions, max_steps)
         self.catalog = catalog
         self.compat = compat
+        self.observation = observation
+        self.max_steps = max_steps
         self.state = ShopState()
         self.score: Score | None = None
         self._goals = goals
         self._goal: Goal | None = None
-        self._nouns = nouns
+        self._nouns, self._ratio = nouns, ratio
         self._rng = random.Random()
+        form = RICH if observation == "text_rich" else TEXT
+        self._rules = (OriginalRules if compat else Rules)(catalog, form, show_attrs, self._rng)
+        self._repeats = previous_observations + previous_actions > 0
+        self._history = History(previous_observations, previous_actions)
+        self._steps = 0
+        self._sessions: dict[str, Goal] = {}
 
     @property
     def goals(self) -> Sequence[Goal]:
@@ -73,109 +116,97 @@ class TextShop:
     @property
     def available_actions(self) -> AvailableActions:
         """What this page allows; the original counts a search as allowed only where there is a search bar."""
-        page = self.state.page
-        search = page is Page.INDEX if self.compat else page is not Page.DONE
-        return AvailableActions(search, clickables(self.state, self._item, self.compat))
+        if self._over:
+            return AvailableActions(False, ())
+        return AvailableActions(self._rules.may_search(self.state), self._rules.clickables(self.state))
 
-    def reset(self, goal: Goal | int | None = None, *, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin an episode with a goal, a position in `goals`, or one drawn by weight; `seed` seeds all draws."""
+    @property
+    def instruction_text(self) -> str:
+        """The instruction as the page has it, spelled with a blank on the start page only; none on the last page."""
+        blank = {Page.INDEX: " ", Page.DONE: None}.get(self.state.page, "")
+        return "" if blank is None else f"Instruction:{blank}{self.goal.instruction}"
+
+    def reset(
+        self, goal: Goal | int | None = None, *, seed: int | None = None, session: str | None = None
+    ) -> tuple[str, dict[str, Any]]:
+        """Begin an episode with a goal, a position in `goals`, or one drawn by weight; `seed` seeds all draws.
+
+        `session` names the episode in the original's URLs: the position of the goal, or ten drawn letters, unless
+        given. A session named again keeps its goal, as in the original, unless one is given. Raises UsageError for a
+        position that is not there, and for a session in the fixed form.
+        """
         if seed is not None:
             self._rng.seed(seed)
-        if goal is None:
-            goal = draw_goal(self.goals, self._rng, self.compat)
-        if isinstance(goal, int):
-            if not 0 <= goal < len(self.goals):
-                raise UsageError(f"no goal {goal}; there are {len(self.goals)}, counted from 0")
-            goal = self.goals[goal]
-        self._goal, self.score, self.state = goal, None, ShopState()
-        return self._observe(), self._info("")
+        if not self.compat and session is not None:
+            raise UsageError(f"session {session!r}: only the original's URLs have a name in them; take compat=True")
+        name = self._name(goal, session) if self.compat else ""
+        self._goal = self._wanted(self._sessions.get(name) if goal is None else goal)
+        if session is not None or isinstance(goal, int):
+            self._sessions[name] = self._goal
+        self.score, self.state, self._steps = None, ShopState(session=name), 0
+        return self._history.begin(self._observe()), self._info("", "")
 
     def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Take an action; return observation, reward, terminated, truncated (never), info.
+        """Take an action; return observation, reward, terminated, truncated, info.
 
         What cannot be done changes nothing and is explained in the info. The reward comes with the purchase.
         """
-        action = parse_strictly(text) if self.compat else parse(text)
+        action = self._rules.parse(text)
         error = self._act(action) if action else f"not an action: {text[:80]!r}; {_FORM}"
-        ended = self.state.page is Page.DONE
-        reward = self.score.total if ended and self.score and not error else 0.0
-        terminated = ended and not (self.compat and error)  # the original forgets the end at the next wrong action
-        return self._observe(), reward, terminated, False, self._info(error)
+        self._steps += 1
+        bought = self.state.page is Page.DONE and not (self.compat and error)  # the original forgets the end
+        reward = self.score.total if bought and self.score and not error else 0.0
+        truncated = self._at_limit and self.state.page is not Page.DONE
+        reason: Reason = "bought" if bought else "step limit" if truncated else ""
+        observation = self._history.add(text, self._observe()) if self._repeats else self._observe()
+        return observation, reward, bought, truncated, self._info(error, reason)
 
     @property
-    def _item(self) -> Item | None:
-        return self.catalog.item(self.state.product.asin) if self.state.product else None
+    def _at_limit(self) -> bool:
+        return self.max_steps is not None and self._steps >= self.max_steps
+
+    @property
+    def _over(self) -> bool:
+        """Whether nothing can be done any more; the original never ends."""
+        return not self.compat and (self.state.page is Page.DONE or self._at_limit)
+
+    def _name(self, goal: Goal | int | None, session: str | None) -> str:
+        if session is not None:
+            return session
+        return str(goal) if isinstance(goal, int) else "".join(self._rng.choices(string.ascii_lowercase, k=10))
+
+    def _wanted(self, goal: Goal | int | None) -> Goal:
+        if goal is None:
+            return draw_goal(self.goals, self._rng, self.compat)
+        if isinstance(goal, Goal):
+            return goal
+        if not 0 <= goal < len(self.goals):
+            raise UsageError(f"no goal {goal}; there are {len(self.goals)}, counted from 0")
+        return self.goals[goal]
 
     def _observe(self) -> str:
-        total = self.score.total if self.score else 0.0
-        return render(self.state, self.goal.instruction, self.catalog.item, self.compat, total)
+        if self.observation == "url":
+            return url(self.state)
+        return self._rules.write(self.state, self.goal.instruction, self.score.total if self.score else 0.0)
 
-    def _info(self, error: str) -> dict[str, Any]:
-        info: dict[str, Any] = {"goal_id": self.goal.id, "action_valid": not error, "error": error}
+    def _info(self, error: str, reason: Reason) -> dict[str, Any]:
+        info: dict[str, Any] = {"goal_id": self.goal.id, "action_valid": not error, "error": error, "reason": reason}
         return info | ({"score": self.score} if self.score else {})
 
     def _act(self, action: Action) -> str:
         """Replace the state; return what was wrong, if anything."""
-        if self.state.page is Page.DONE and not self.compat:
+        if self._over:
             return "the episode has ended; nothing can be done any more"
         if action.verb == "search":
-            self.state = self._found(action.argument, 1)
+            self.state = self._rules.search(self.state, action.argument)
             return ""
-        target = self._target(action.argument)
+        target = self._rules.click(self.state, action.argument)
         if target is None:
             return self._no_button(action.argument)
         self.state = target
         if target.page is Page.DONE and target.product:
-            self.score = score(self.goal, target.product, target.options, self._nouns)
+            self.score = score(self.goal, target.product, target.options, self._nouns, self._ratio)
         return ""
-
-    def _target(self, button: str) -> ShopState | None:
-        """Return the state a click leads to, None when the page has no such button."""
-        state, item = self.state, self._item
-        if state.page is Page.ITEM and item:
-            choice = (item.choices if self.compat else item.spoken).get(button)
-            # In the original an option that is called like a button hides it; the fixed form keeps the button.
-            if choice and (self.compat or button not in _FIXED_BUTTONS):
-                return replace(state, options={**state.options, choice[0]: choice[1]})
-        if button == "search" or button not in clickables(state, item, self.compat):
-            return None
-        if button == "back to search":
-            return ShopState()
-        if state.page is Page.RESULTS:
-            return self._from_results(button)
-        if state.page is Page.SUBPAGE:
-            return replace(state, page=Page.ITEM, subpage="")
-        if button == "< prev":
-            return self._found(state.query, state.number)
-        if button == "buy now":
-            return replace(state, page=Page.DONE)
-        return replace(state, page=Page.SUBPAGE, subpage=_SUBPAGE_OF[button])
-
-    def _from_results(self, button: str) -> ShopState:
-        if button == "next >":
-            return self._found(self.state.query, self.state.number + 1)
-        if button == "< prev":
-            return self._found(self.state.query, self.state.number - 1)
-        return replace(self.state, page=Page.ITEM, product=self.catalog.products[button.upper()], options={})
-
-    def _found(self, query: str, number: int) -> ShopState:
-        """Show a page of results; the original searches anew for every page, which shows in random listings only."""
-        if query == self.state.query and self.state.results and not self.compat:
-            results = self.state.results
-        else:
-            results = self._search(query)
-        return ShopState(Page.RESULTS, query, results, number)
-
-    def _search(self, query: str) -> tuple[str, ...]:
-        """Answer a query: <r> is a random sample, <a>, <c>, <q> list all of an attribute, category or query."""
-        key, _, rest = query.partition(" ")
-        if key == "<r>":
-            asins = list(self.catalog.products)
-            return tuple(self._rng.sample(asins, min(SEARCH_LIMIT, len(asins))))
-        if key in _LISTED_BY:
-            value = rest.partition(" ")[0] if key == "<c>" else rest.strip()
-            return self.catalog.listing(_LISTED_BY[key], value)
-        return tuple(self.catalog.search(query))
 
     def _no_button(self, button: str) -> str:
         allowed = self.available_actions.clickables
@@ -184,6 +215,14 @@ class TextShop:
         return f"no button {button[:80]!r} on this page; {cure}"
 
 
-_FORM = "write search[words] or click[button]"
-_LISTED_BY = {"<a>": "attribute", "<c>": "category", "<q>": "query"}
-_FIXED_BUTTONS = frozenset({"back to search", "< prev", "buy now", *_SUBPAGE_OF})
+def _check(compat: bool, mode: Observation, observations: int, actions: int, max_steps: int | None) -> None:
+    """Refuse what cannot be, before it shows in an episode."""
+    if mode not in get_args(Observation):
+        raise UsageError(f"no observation {mode!r}; take one of {', '.join(get_args(Observation))}")
+    if mode == "url" and not compat:
+        raise UsageError("observation 'url': the fixed form has no URLs; take 'text' or 'text_rich', or compat=True")
+    for name, count in (("previous_observations", observations), ("previous_actions", actions)):
+        if count < 0:
+            raise UsageError(f"{name} {count}: give how many to repeat, 0 or more")
+    if max_steps is not None and max_steps < 1:
+        raise UsageError(f"max_steps {max_steps}: an episode has at least one step (None for no limit)")

@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from aes.errors import UsageError
 from aes.protocols import Environment
@@ -13,6 +11,7 @@ from envs.webshop.catalog.catalog import Catalog
 from envs.webshop.catalog.goals import Goal
 from envs.webshop.shop.shop import TextShop
 from envs.webshop.shop.state import Page
+from tests.envs.webshop.conftest import ATTRIBUTES, ITEMS
 
 
 @pytest.fixture
@@ -60,20 +59,6 @@ def test_nothing_can_be_done_after_the_end(shop: TextShop) -> None:
     assert (reward, terminated, info["action_valid"]) == (0.0, True, False)
     assert info["error"] == "the episode has ended; nothing can be done any more"
     assert shop.available_actions == (False, ())
-
-
-def test_the_original_goes_on_after_the_end(catalog: Catalog, goal: Goal) -> None:
-    shop = TextShop(catalog, compat=True)
-    shop.reset(goal=goal)
-    for text in ("search[shoes]", "click[b000000001]"):
-        shop.step(text)
-    observation, first, terminated, *_ = shop.step("click[buy now]")
-    assert terminated
-    assert f"[SEP] {first} [SEP]" in observation
-    assert shop.step("click[buy now]")[1:3] == (0.0, False)
-    for text in ("search[shoes]", "click[b000000001]"):
-        shop.step(text)
-    assert shop.step("click[buy now]")[1] == first
 
 
 def test_option_texts_with_brackets_and_quotes(shop: TextShop) -> None:
@@ -129,28 +114,24 @@ def test_listings_by_keyword(shop: TextShop, query: str, found: tuple[str, ...])
     assert shop.state.results == found
 
 
-def test_a_random_sample_stays_while_paging_in_the_fixed_form(real_catalog: Catalog) -> None:
-    fixed, original = TextShop(real_catalog), TextShop(real_catalog, compat=True)
-    for shop in (fixed, original):
-        shop.reset(goal=0, seed=0)
-        shop.step("search[<r>]")
-    first, other = fixed.state.results, original.state.results
-    for shop in (fixed, original):
+def test_a_random_sample_stays_while_paging(real_catalog: Catalog) -> None:
+    shop = TextShop(real_catalog)
+    shop.reset(goal=0, seed=0)
+    shop.step("search[<r>]")
+    results = shop.state.results
+    shop.step("click[next >]")
+    assert len(results) == len(set(results)) == 50
+    assert shop.state.results == results
+
+
+def test_paging_is_bounded(real_catalog: Catalog) -> None:
+    shop = TextShop(real_catalog)
+    shop.reset(goal=0)
+    shop.step("search[shoes for women]")
+    for _ in range(7):
         shop.step("click[next >]")
-    assert len(first) == len(set(first)) == 50
-    assert fixed.state.results == first
-    assert original.state.results != other
-
-
-def test_paging_is_bounded_in_the_fixed_form_only(real_catalog: Catalog) -> None:
-    fixed, original = TextShop(real_catalog), TextShop(real_catalog, compat=True)
-    for shop in (fixed, original):
-        shop.reset(goal=0)
-        shop.step("search[shoes for women]")
-        for _ in range(7):
-            shop.step("click[next >]")
-    assert fixed.state.number == 5
-    assert original.state.number == 8
+    assert shop.state.number == 5
+    assert "next >" not in shop.available_actions.clickables
 
 
 def test_equal_seeds_draw_equal_goals_and_samples(catalog: Catalog) -> None:
@@ -171,34 +152,103 @@ def test_a_goal_that_is_not_there(catalog: Catalog) -> None:
         shop.step("search[x]")
 
 
-WORDS = ["search[shoes]", "search[<r>]", "click[next >]", "click[< prev]", "click[b000000001]", "click[8]", "bad"]
-WORDS += ["click[features]", "click[back to search]", "click[buy now]", "click[search]", "search[ ]", "click[reviews]"]
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"observation": "html"}, "no observation 'html'; take one of text, text_rich, url"),
+        ({"observation": "url"}, "the fixed form has no URLs; take 'text' or 'text_rich', or compat=True"),
+        ({"previous_actions": -1}, "previous_actions -1: give how many to repeat, 0 or more"),
+        ({"max_steps": 0}, "max_steps 0: an episode has at least one step"),
+    ],
+)
+def test_what_cannot_be_asked_for(catalog: Catalog, arguments: dict[str, Any], error: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(error)):
+        TextShop(catalog, **arguments)
+    with pytest.raises(UsageError, match="take compat=True"):
+        TextShop(catalog).reset(goal=0, session="a")
 
 
-@given(st.lists(st.sampled_from(WORDS), max_size=25), st.booleans())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
-def test_any_words_keep_the_shop_sane(catalog: Catalog, words: list[str], compat: bool) -> None:
-    shop = TextShop(catalog, compat)
-    shop.reset(goal=0, seed=0)
-    for text in words:
-        before = shop.state
-        observation, reward, terminated, truncated, info = shop.step(text)
-        assert observation
-        assert 0 <= reward <= 1
-        assert not truncated
-        assert info["action_valid"] or shop.state == before
-        assert reward == 0 or terminated
-        assert all(button == button.lower() for button in shop.available_actions.clickables)
+def test_the_start_page_says_no_more_than_can_be_done(shop: TextShop) -> None:
+    assert shop.available_actions == (True, ())
+    assert shop.step("click[search]")[4]["error"].endswith("there is nothing to click here; use search[words]")
 
 
-def test_golden_episodes(real_catalog: Catalog, golden: Callable[[str], Any]) -> None:
-    shop = TextShop(real_catalog, compat=True)
-    for episode in golden("golden_text_env")["episodes"]:
-        for step in episode["steps"]:
-            if step["action"] == "reset":
-                observation, reward, terminated = shop.reset(goal=episode["goal_idx"])[0], 0.0, False
-            else:
-                observation, reward, terminated, _, _ = shop.step(step["action"])
-            assert observation == step["text"]
-            assert (reward, terminated) == (step["reward"], step["done"])
-            assert shop.available_actions == (step["has_search_bar"], tuple(step["clickables"]))
+def test_rich_text_shows_what_is_clicked_and_chosen(catalog: Catalog, goal: Goal) -> None:
+    shop = TextShop(catalog, observation="text_rich")
+    shop.reset(goal=goal)
+    shop.step("search[shoes]")
+    shop.step("click[b000000001]")
+    observation, *_ = shop.step('click[the "dark" one]')
+    assert observation.startswith("Instruction:\n")
+    assert "  [button] 8 [button_]\n" in observation
+    assert '  [clicked button] the "dark" one [clicked button_]\nSelected: color: the "dark" one\nAcme' in observation
+    assert "\n\n[clicked button] B000000001 [clicked button_]\n" in shop.step("click[< prev]")[0]
+    shop.step("click[b000000001]")
+    observation, *_ = shop.step("click[buy now]")
+    assert observation == "Thank you for shopping with us!\nPurchased: B000000001\n"
+
+
+def test_attributes_are_shown_where_asked_for(catalog: Catalog) -> None:
+    shop = TextShop(catalog, show_attrs=True)
+    shop.reset(goal=0)
+    for text in ("search[shoes]", "click[b000000001]"):
+        shop.step(text)
+    assert shop.available_actions.clickables[4:7] == ("reviews", "attributes", "buy now")
+    observation, *_ = shop.step("click[attributes]")
+    assert observation.endswith(
+        "< Prev [SEP] rubber sole [SEP] light weight [SEP] fashion [SEP] running shoes"
+        " [SEP] Clothing \u203a Shoes \u203a Running"
+    )
+
+
+def test_the_step_limit_truncates(catalog: Catalog) -> None:
+    shop = TextShop(catalog, max_steps=3)
+    shop.reset(goal=0)
+    ends = [shop.step(text) for text in ("search[shoes]", "nonsense", "click[b000000001]", "click[buy now]")]
+    assert [(terminated, truncated) for _, _, terminated, truncated, _ in ends] == [(False, False)] * 2 + [
+        (False, True)
+    ] * 2
+    assert [info["reason"] for *_, info in ends] == ["", "", "step limit", "step limit"]
+    assert ends[3][4]["error"] == "the episode has ended; nothing can be done any more"
+    assert shop.available_actions == (False, ())
+    shop.reset(goal=0)
+    assert shop.available_actions[0]
+
+
+def test_a_purchase_at_the_limit_is_a_purchase(catalog: Catalog) -> None:
+    shop = TextShop(catalog, max_steps=3)
+    shop.reset(goal=0)
+    for text in ("search[shoes]", "click[b000000001]"):
+        shop.step(text)
+    *_, terminated, truncated, info = shop.step("click[buy now]")
+    assert (terminated, truncated, info["reason"]) == (True, False, "bought")
+
+
+def test_every_product_can_be_opened_whatever_its_id() -> None:
+    records = [{**ITEMS[1], "asin": asin} for asin in ("b00lower", "Two  Words", "\u0130x")]
+    catalog = Catalog.from_records([*records, ITEMS[2]], ATTRIBUTES)
+    for compat in (False, True):
+        shop = TextShop(catalog, compat)
+        shop.reset(goal=0)
+        shop.step("search[<q> shoes]")
+        for button in [b for b in shop.available_actions.clickables if b not in ("back to search", "next >")]:
+            assert shop.step(f"click[{button}]")[4]["action_valid"]
+            assert shop.state.page is Page.ITEM
+            shop.step("click[< prev]")
+
+
+def test_every_offered_button_works(catalog: Catalog) -> None:
+    wild = {"Do": ["buy now", "", "a\nb", "[x]]", "8"], "Size": ["8", "\u0130", "\u2003"]}
+    options = {name: [{"value": value} for value in values] for name, values in wild.items()}
+    shop = TextShop(Catalog.from_records([{**ITEMS[0], "customization_options": options}], ATTRIBUTES))
+    shop.reset(goal=0)
+    for text in ("search[shoes]", "click[b000000001]"):
+        shop.step(text)
+    offered = shop.available_actions.clickables[6:]
+    assert len(offered) == 8
+    chosen = []
+    for button in offered:
+        assert shop.step(f"click[{button}]")[4]["action_valid"], button
+        chosen.append(dict(shop.state.options))
+    assert shop.state.page is Page.ITEM
+    assert shop.step("click[buy now]")[2]
