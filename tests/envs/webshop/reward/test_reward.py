@@ -12,6 +12,7 @@ from envs.webshop.catalog.catalog import Catalog
 from envs.webshop.catalog.goals import Goal
 from envs.webshop.catalog.product import Product
 from envs.webshop.reward.reward import score
+from tests.envs.webshop.reward.golden import goal_of
 
 SHOES = "Mens D.O.N. Issue 2 Gca Basketball Sneakers Shoes Casual - Off White"
 OTHER_SHOES = "PEAK High Top Mens Basketball Shoes Lou Williams Streetball Master Breathable Non Slip Outdoor Sneakers"
@@ -176,18 +177,9 @@ def test_golden_rewards(real_catalog: Catalog, golden: Callable[[str], Any]) -> 
     same_type = 0
     rows = golden("golden_reward")
     for row in rows:
-        goal = _goal(row["goal"])
+        goal = goal_of(row["goal"])
         product = replace(real_catalog.products[row["asin"]], price=row["price"])
         exact = score(goal, product, row["options"], tagged)
         assert (exact.total, exact.parts) == (row["reward"], row["info"])
         same_type += score(goal, product, row["options"]).r_type == row["info"]["r_type"]
     assert same_type / len(rows) > 0.9
-
-
-def _goal(row: dict[str, Any]) -> Goal:
-    options = row["goal_options"]
-    return replace(
-        wish(row["name"], row["query"], row["product_category"], tuple(row["attributes"])),
-        options=options if isinstance(options, dict) else tuple(options),
-        price_upper=row["price_upper"],
-    )
