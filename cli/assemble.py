@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from envs.webshop.catalog.catalog import Catalog
     from envs.webshop.catalog.splits import Split
     from envs.webshop.pocket import Progress
+    from envs.webshop.reward.nouns import NounFinder
 
 TASKS = ("webshop",)
 GENERATED = 1000
@@ -36,10 +37,30 @@ def open_catalog(settings: TrainSettings) -> Catalog:
 
 
 def open_task(settings: TrainSettings, catalog: Catalog, eval_split: Split | None = None) -> WebShop:
-    """The task on a catalogue; held-out goals are of `eval_split`, or as the settings say. Raises DataError."""
+    """The task on a catalogue; held-out goals are of `eval_split`, or as the settings say.
+
+    Raises DataError, UsageError where a noun finder is not installed.
+    """
     from envs.webshop.agent.task import WebShop
 
-    return WebShop(catalog, kind=settings.goal_kind, eval_split=eval_split or settings.eval_split)
+    return WebShop(
+        catalog,
+        kind=settings.goal_kind,
+        eval_split=eval_split or settings.eval_split,
+        prompt=settings.prompt,
+        nouns=open_nouns(settings),
+    )
+
+
+def open_nouns(settings: TrainSettings) -> NounFinder:
+    """What finds nouns for the reward. Raises UsageError where it is not installed."""
+    if settings.nouns == "spacy":
+        from envs.webshop.reward.spacy_nouns import SpacyNouns
+
+        return SpacyNouns()
+    from envs.webshop.reward.nouns import RULE
+
+    return RULE
 
 
 def describe_model(settings: TrainSettings, catalog: Catalog | None) -> BaseModel | None:

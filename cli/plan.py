@@ -106,6 +106,8 @@ def _quick_checks(settings: TrainSettings) -> Iterator[str]:
             f"--in-flight {settings.in_flight}: the engines have {slots} slots together"
             " (lower it, or raise --slots or --devices)"
         )
+    if settings.kind == "pocket policy" and settings.prompt != "aes":
+        yield f"--prompt {settings.prompt}: the pocket policy knows only --prompt aes (name another --model)"
     yield from device_checks(settings)
     if settings.engine == "vllm":
         yield from _vllm_checks(settings)

@@ -48,6 +48,8 @@ def _headline(plan: Plan) -> Iterator[Row]:
             "goals",
             f"{settings.goal_kind}: {train:,} to train on, {used:,} of {held:,} held out ({settings.eval_split})",
         )
+        turns, nouns = plan.task.prompt.max_turns, plan.task.fingerprint["nouns"]
+        yield "prompt", f"{settings.prompt}, at most {turns} turns of {settings.max_tokens} tokens; nouns by {nouns}"
     yield "engine", f"{settings.engine} on {', '.join(settings.devices)}"
     config = settings.config
     yield "schedule", f"{config.schedule_name}; {config.updates} updates of {_cohort(plan)} x {config.goals} goals"

@@ -48,6 +48,13 @@ class TrainSettings(Config, Lora):
     eval_split: Annotated[Literal["test", "dev"], Field(description="Which goals are held out to evaluate on.")] = (
         "test"
     )
+    prompt: Annotated[
+        Literal["aes", "verl-agent", "ragen", "react"],
+        Field(description="How an agent is shown the shop and read: ours, or a framework's (with its --max-tokens)."),
+    ] = "aes"
+    nouns: Annotated[
+        Literal["rule", "spacy"], Field(description="What finds the nouns for the reward (spacy: as the original).")
+    ] = "rule"
     engine: Annotated[Literal["vllm", "fake"], Field(description="vllm, or a tiny linear policy for trials.")] = "vllm"
     model: Annotated[
         str, Field(description="pocket (small, made here), or a Hugging Face causal LM: a folder or a name.")
@@ -114,16 +121,18 @@ def kind_of(engine: str, model: str) -> str:
 
 
 def resolve(given: dict[str, Any]) -> tuple[TrainSettings, list[str]]:
-    """Settings from what was given over the preset over the defaults, and everything that speaks against them.
+    """Settings from what was given, over what goes with the prompt, over the preset, over the defaults; and complaints.
 
-    Where there are complaints, what they are about is at its default, so that the rest can be looked at too.
+    Complaints are everything that speaks against the settings. What they are about is at its default, so that the
+    rest can be looked at too.
     """
     found = gpus()
     machine = {"devices": found or ("cpu",), "model": INSTRUCT if found else POCKET}
     kind = kind_of(str(given.get("engine", "vllm")), str(given.get("model", machine["model"])))
     clashes = _clashes(given)
     blamed = {field for field, _ in clashes}
-    values = machine | PRESETS[kind] | {key: value for key, value in given.items() if key not in blamed}
+    asked = {key: value for key, value in given.items() if key not in blamed}
+    values = machine | PRESETS[kind] | _of_prompt(given.get("prompt")) | asked
     complaints = [complaint for _, complaint in clashes]
     while True:
         try:
@@ -133,6 +142,16 @@ def resolve(given: dict[str, Any]) -> tuple[TrainSettings, list[str]]:
                 complaints.append(explain(problem, TrainSettings.model_fields))
                 for field in problem["loc"][:1] or ("stale_frac", "on_stale"):
                     values.pop(str(field), None)
+
+
+def _of_prompt(name: object) -> dict[str, Any]:
+    """What goes with a prompt that was asked for: the longest reply of its framework."""
+    if name is None:
+        return {}
+    from envs.webshop.agent.prompts import PROMPTS
+
+    prompt = PROMPTS.get(str(name))
+    return {"max_tokens": prompt.max_tokens} if prompt and prompt.max_tokens else {}
 
 
 def _clashes(given: dict[str, Any]) -> list[tuple[str, str]]:

@@ -35,6 +35,14 @@ def test_a_task_that_is_not_there(refused: Refused) -> None:
     assert "did you mean 'webshop'?" in refused("train", "--engine", "fake", "--task", "webshap")
 
 
+def test_a_prompt_that_the_pocket_policy_does_not_know(refused: Refused) -> None:
+    assert "the pocket policy knows only --prompt aes" in refused("train", "--prompt", "ragen")
+
+
+def test_a_prompt_that_is_not_there(refused: Refused) -> None:
+    assert "'verl-agent'" in refused("train", "--engine", "fake", "--prompt", "verl")
+
+
 def test_a_missing_data_folder(refused: Refused) -> None:
     assert "nowhere" in refused("train", "--engine", "fake", "--data", "nowhere")
 

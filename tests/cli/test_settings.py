@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import typing
+
 import pytest
 
 from aes.config import Config, Lora
 from cli import settings
 from cli.settings import INSTRUCT, PRESETS, TrainSettings, resolve
+from envs.webshop.agent.prompts import PROMPTS, PromptName
 
 
 @pytest.fixture(autouse=True)
@@ -65,3 +68,31 @@ def test_a_stale_share_without_a_lag_is_refused(lag: dict[str, int]) -> None:
     _, complaints = resolve({"stale_frac": 0.0, **lag})
     assert len(complaints) == 1
     assert "add --max-lag" in complaints[0]
+
+
+def test_every_prompt_can_be_named() -> None:
+    field = TrainSettings.model_fields["prompt"]
+    assert typing.get_args(field.annotation) == typing.get_args(PromptName) == tuple(PROMPTS)
+    assert field.default == "aes"
+
+
+@pytest.mark.parametrize(
+    ("given", "tokens"),
+    [
+        ({"prompt": "verl-agent"}, 512),
+        ({"prompt": "ragen"}, 400),
+        ({"prompt": "react"}, PRESETS["other models"]["max_tokens"]),
+        ({"prompt": "aes"}, PRESETS["other models"]["max_tokens"]),
+        ({"prompt": "verl-agent", "max_tokens": 64}, 64),
+    ],
+)
+def test_a_prompt_brings_its_longest_reply(given: dict[str, object], tokens: int) -> None:
+    found, complaints = resolve({"model": "some/model", **given})
+    assert (found.max_tokens, complaints) == (tokens, [])
+
+
+def test_a_prompt_that_is_not_there_is_one_complaint() -> None:
+    found, complaints = resolve({"prompt": "verl"})
+    assert found.prompt == "aes"
+    assert len(complaints) == 1
+    assert "prompt = 'verl'" in complaints[0]

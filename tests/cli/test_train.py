@@ -44,6 +44,17 @@ def test_settings_of_a_file_make_the_run(aes: Aes, tmp_path: Path) -> None:
     assert (about["pairs"], about["goals"], about["catalog_seed"]) == (2, 2, 0)
 
 
+def test_a_run_under_a_paper_s_prompt_records_it(aes: Aes, tmp_path: Path) -> None:
+    flags = ("--prompt", "verl-agent", "--updates", 1, "--run-dir", "run")
+    code, out, err = aes("train", *SMALL, *flags)
+    assert (code, err) == (0, "")
+    assert "verl-agent, at most 15 turns of 512 tokens; nouns by rule-1" in out
+    run = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert (run["about"]["prompt"], run["about"]["nouns"], run["about"]["max_tokens"]) == ("verl-agent", "rule", 512)
+    assert run["task"]["prompt"].startswith("verl-agent 1")
+    assert aes("eval", "run").code == 0
+
+
 def test_two_engines_reach_the_same_centre_as_one(aes: Aes, tmp_path: Path) -> None:
     for name, devices in (("one", "cpu:0"), ("two", "cpu:0,cpu:1")):
         if int(devices[-1]) not in os.sched_getaffinity(0):

@@ -16,6 +16,7 @@ from envs.webshop.catalog.catalog import Catalog
 from envs.webshop.catalog.goals import GoalKind
 from envs.webshop.catalog.splits import Split
 from envs.webshop.reward.nouns import RULE, NounFinder
+from envs.webshop.reward.reward import REWARD_VERSION
 from envs.webshop.shop.shop import TextShop
 
 
@@ -57,6 +58,7 @@ class WebShop:
             "goals": kind,
             "eval_split": eval_split,
             "prompt": f"{self.prompt.name} {self.prompt.version}",
+            "reward": REWARD_VERSION,
             "nouns": nouns.name,
         }
         self._catalog = catalog
