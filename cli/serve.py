@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ipaddress
+import logging
 import socket
 import sys
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from aes.errors import ConfigError
 from cli import assemble, signals
@@ -25,6 +28,7 @@ def serve(settings: TrainSettings, host: str, port: int) -> None:
         _say("loading the catalogue")
         catalog, kind, local = assemble.open_catalog(settings), settings.goal_kind, _is_loopback(host)
         app = make_app(catalog, kind=kind, hosts=(*LOOPBACK, host) if local else None)
+        gc.freeze()  # a collection that walks through a large catalogue would hold up requests
         _say(f"{len(catalog.products):,} products, {len(catalog.goals(kind, 'all')):,} {kind} goals")
         if not local:
             warning = f"warning: --host {host}: whoever reaches this machine can use the shop; there is no login"
@@ -37,7 +41,7 @@ def serve(settings: TrainSettings, host: str, port: int) -> None:
 
 async def _serve(app: web.Application, listener: socket.socket, host: str) -> None:
     """Answer requests until cancelled; then those begun are finished, for a few seconds at most."""
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_CLOSING_S)
+    runner = web.AppRunner(app, access_log=None, logger=_server_log(), shutdown_timeout=_CLOSING_S)
     await runner.setup()
     try:
         await web.SockSite(runner, listener).start()
@@ -48,6 +52,13 @@ async def _serve(app: web.Application, listener: socket.socket, host: str) -> No
         await asyncio.Event().wait()
     finally:
         await runner.cleanup()
+
+
+def _server_log() -> logging.Logger:
+    """Where the server complains: to standard error, but without a traceback for each request that is not HTTP."""
+    log = logging.getLogger("aes.serve")
+    log.addFilter(lambda record: not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError)))
+    return log
 
 
 def _bound(host: str, port: int) -> socket.socket:

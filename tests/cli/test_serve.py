@@ -55,6 +55,9 @@ def test_serving_until_told_to_stop(number: signal.Signals) -> None:
         with socket.create_connection(("127.0.0.1", int(address.rstrip("/").rpartition(":")[2]))) as idle:
             idle.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert idle.recv(15) == b"HTTP/1.1 200 OK"
+            with socket.create_connection(idle.getpeername()) as rude:
+                rude.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nX: \0\r\n\r\n")
+                assert rude.recv(12) == b"HTTP/1.0 400"
             process.send_signal(number)
             out, err = process.communicate(timeout=10)
     assert process.returncode == 0

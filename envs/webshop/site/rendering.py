@@ -22,6 +22,8 @@ def open_templates() -> Environment:
         auto_reload=False,
     )
     templates.filters["variety"] = _variety
+    for name in templates.list_templates():
+        templates.get_template(name)  # compiled now, not at somebody's first request
     return templates
 
 
