@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import shutil
 import sys
 
 from rich.console import Console
@@ -26,7 +27,7 @@ def play(settings: TrainSettings, split: Split, goal: int | None, seed: int | No
     Raises DataError for data that cannot be read, UsageError for a goal that is not there, KeyboardInterrupt.
     """
     _accept_any_text()
-    console = Console(highlight=False)
+    console = _console()
     with console.status("opening the catalogue") if console.is_terminal else contextlib.nullcontext():
         catalog = assemble.open_catalog(settings)
         game = Game(console, catalog, settings.goal_kind, split, goal, seed)
@@ -41,13 +42,13 @@ class Game:
     ) -> None:
         goals = catalog.goals(kind, split)
         if goal is not None and not 0 <= goal < len(goals):
-            raise UsageError(f"--goal {goal}: the {kind} goals of the {split} split are 0 to {len(goals) - 1} (lower it)")
+            raise UsageError(f"--goal {goal}: the {split} split has {kind} goals 0 to {len(goals) - 1} (lower it)")
         self._console = console
-        self._where = f"{split} split"
+        self._where = "all goals" if split == "all" else f"the {split} split"
         self._shop = TextShop(catalog, goals=goals)
         self._next = goal
         self._begin(seed)
-        self._say(f"{len(catalog.products):,} products, {len(goals):,} {kind} goals in the {split} split")
+        self._say(f"{len(catalog.products):,} products, {len(goals):,} {kind} goals to play")
 
     def run(self) -> None:
         """Play until the user quits or the input ends."""
@@ -93,7 +94,7 @@ class Game:
 
     def _draw(self) -> None:
         position = self._shop.goal.index - self._shop.goals[0].index
-        draw(self._console, self._shop, Menu.of(self._shop), f"Goal {position} of the {self._where}")
+        draw(self._console, self._shop, Menu.of(self._shop), f"Goal {position} of {self._where}")
 
     def _say(self, words: str, style: str = "") -> None:
         self._console.print(line((words, style)))
@@ -116,6 +117,13 @@ def _read(prompts: bool) -> str | None:
     while piece and not piece.endswith("\n"):  # a line may be longer than memory
         piece = sys.stdin.readline(65536)
     return first.removesuffix("\n") if first else None
+
+
+def _console() -> Console:
+    console = Console(highlight=False)
+    if console.is_dumb_terminal:  # rich takes each of them to be 80 columns wide
+        console.size = shutil.get_terminal_size()
+    return console
 
 
 def _accept_any_text() -> None:

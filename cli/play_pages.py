@@ -93,8 +93,8 @@ def _item(product: Product, chosen: Mapping[str, str]) -> Iterator[RenderableTyp
 
 def _value(number: int, value: str, chosen: bool) -> Text:
     """Write an option value with its number; a star marks the chosen one where there is no colour."""
-    text = Text(f"{'*' if chosen else ' '}{number} ", "bold green" if chosen else "bold cyan", overflow="fold")
-    return text.append(safe(value), "bold green" if chosen else "default")
+    mark, style = ("*", "bold green") if chosen else (" ", "")
+    return Text.assemble((f"{mark}{number} ", style or "bold cyan"), (safe(value), style), overflow="fold")
 
 
 def _details(product: Product, subpage: str) -> Text:
