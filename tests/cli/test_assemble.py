@@ -18,7 +18,6 @@ def test_settings_make_the_task() -> None:
 def test_nouns_are_found_by_rule_or_by_spacy() -> None:
     assert open_nouns(TrainSettings()) is RULE
     pytest.importorskip("spacy")
-    pytest.importorskip("envs.webshop.reward.spacy_nouns")
     found = open_nouns(TrainSettings(nouns="spacy"))
     assert found.name != RULE.name
     assert "shoes" in found("Acme Red Running Shoes")
