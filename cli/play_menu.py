@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from cli.safe_text import safe
+from envs.webshop.catalog.item import ITEM_BUTTONS, plain
 from envs.webshop.catalog.product import Product
 from envs.webshop.shop.actions import parse
 from envs.webshop.shop.shop import TextShop
@@ -37,7 +38,6 @@ _KEYS: dict[Page, dict[str, tuple[str, str]]] = {
 """By page: the letter of a button, the button, and what to call it."""
 
 _LETTERS = frozenset(letter for keys in _KEYS.values() for letter in keys)
-_BUTTONS = frozenset(button for keys in _KEYS.values() for button, _ in keys.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Menu:
         state, allowed = shop.state, shop.available_actions.clickables
         keys = {letter: (button, label) for letter, (button, label) in _KEYS[state.page].items() if button in allowed}
         if state.page is Page.RESULTS:
-            return cls(state.page, keys, tuple(f"click[{asin}]" for asin in state.shown))
+            return cls(state.page, keys, tuple(f"click[{plain(asin)}]" for asin in state.shown))
         if state.page is Page.ITEM and state.product:
             return cls(state.page, keys, tuple(_choices(state.product)))
         return cls(state.page, keys, ())
@@ -112,9 +112,9 @@ def _numbered(text: str, menu: Menu) -> Command:
 
 def _choices(product: Product) -> list[str]:
     """Write the click on each option value: its text, with its group where the text alone means something else."""
-    pairs = [(name, " ".join(value.split())) for name, values in product.options.items() for value in values]
+    pairs = [(name, plain(value)) for name, values in product.options.items() for value in dict.fromkeys(values)]
     times = Counter(value for _, value in pairs)
     return [
-        f"click[{value}]" if value and times[value] == 1 and value not in _BUTTONS else f"click[{name}: {value}]"
+        f"click[{value}]" if value and times[value] == 1 and value not in ITEM_BUTTONS else f"click[{name}: {value}]"
         for name, value in pairs
     ]

@@ -86,8 +86,8 @@ def _item(product: Product, chosen: Mapping[str, str]) -> Iterator[RenderableTyp
     for name, values in product.options.items():
         mine = chosen.get(name)
         yield line((f"{name}: ", "cyan"), "choose one" if mine is None else (mine, "bold green"), above=1)
-        shown = [_value(number + at, value, value == mine) for at, value in enumerate(values, 1)]
-        number += len(values)
+        shown = [_value(number + at, value, value == mine) for at, value in enumerate(dict.fromkeys(values), 1)]
+        number += len(shown)
         yield Padding(Columns(shown, padding=(0, 2)), (0, 1), expand=False)
 
 

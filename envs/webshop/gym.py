@@ -105,18 +105,14 @@ class WebShopEnv(gymnasium.Env[str, str]):
         max_steps: int | None = MAX_STEPS,
         render_mode: str | None = None,
     ) -> None:
-        if max_steps is not None and max_steps < 1:
-            raise UsageError(f"max_steps {max_steps}: an episode has at least one step (None for no limit)")
         if render_mode not in (None, "ansi"):
             raise UsageError(f"no render mode {render_mode!r}; take 'ansi' or None")
         self.observation_space = AnyText()
         self.action_space = AnyText()
         self.render_mode = render_mode
-        self.max_steps = max_steps
-        self._shop = TextShop(catalog, goals=catalog.goals(kind, split))
+        self._shop = TextShop(catalog, goals=catalog.goals(kind, split), max_steps=max_steps)
         self._page = ""
-        self._steps = 0
-        self._reason = "not reset"
+        self._idle = "it has not begun"
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode with a goal drawn by weight, or with `options={"goal": N}`, its position in the split.
@@ -127,7 +123,7 @@ class WebShopEnv(gymnasium.Env[str, str]):
         super().reset(seed=seed)
         goal = _wanted(options or {})
         self._page, info = self._shop.reset(goal, seed=seed)
-        self._steps, self._reason = 0, ""
+        self._idle = ""
         return self._page, self._about(info)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -137,12 +133,10 @@ class WebShopEnv(gymnasium.Env[str, str]):
         """
         if not isinstance(action, str):
             raise UsageError(f"an action is a text, not {action!r}; write search[words] or click[button]")
-        if self._reason:
-            raise UsageError(f"there is no episode to act in ({self._reason}); call reset() first")
-        self._page, reward, terminated, _, info = self._shop.step(action)
-        self._steps += 1
-        truncated = not terminated and self._steps == self.max_steps
-        self._reason = "bought" if terminated else "step limit" if truncated else ""
+        if self._idle:
+            raise UsageError(f"there is no episode to act in ({self._idle}); call reset() first")
+        self._page, reward, terminated, truncated, info = self._shop.step(action)
+        self._idle = info["reason"]
         return self._page, reward, terminated, truncated, self._about(info)
 
     def render(self) -> str | None:
@@ -153,10 +147,9 @@ class WebShopEnv(gymnasium.Env[str, str]):
         score = self._shop.score
         parts = {"total": score.total, **score.parts, "nouns": score.nouns} if score else None
         return {
-            **{key: info[key] for key in ("goal_id", "action_valid", "error")},
+            **{key: info[key] for key in ("goal_id", "action_valid", "error", "reason")},
             "available_actions": self._shop.available_actions._asdict(),
             "success": bool(score and score.success),
-            "reason": self._reason,
         } | ({"score": parts} if parts else {})
 
 

@@ -112,12 +112,14 @@ def test_at_the_end_there_is_the_next_goal_or_none() -> None:
         {"page": [f"no {at}" for at in range(200)]},
         {"a: b": ["c"], "a": ["b: c"]},
         {"long": ["x" * 3000, "y y" * 500]},
+        {"size": ["s", "S ", "m", "s"]},
     ],
 )
 def test_a_number_chooses_its_option_whatever_it_is_called(options: dict[str, list[str]]) -> None:
     shop = at_item(options)
     assert shop.state.product is not None
-    pairs = [(name, value) for name, values in shop.state.product.options.items() for value in values]
+    groups = shop.state.product.options.items()
+    pairs = [(name, value) for name, values in groups for value in dict.fromkeys(values)]
     assert len(Menu.of(shop).numbered) == len(pairs)
     for number, (name, value) in enumerate(pairs, 1):
         meant = typed(str(number), shop)
