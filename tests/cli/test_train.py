@@ -48,7 +48,7 @@ def test_a_run_under_a_paper_s_prompt_records_it(aes: Aes, tmp_path: Path) -> No
     flags = ("--prompt", "verl-agent", "--updates", 1, "--run-dir", "run")
     code, out, err = aes("train", *SMALL, *flags)
     assert (code, err) == (0, "")
-    assert "verl-agent, at most 15 turns of 512 tokens; nouns by rule-1" in out
+    assert "verl-agent, at most 15 turns of 512 tokens; nouns by rule-2" in out
     run = json.loads((tmp_path / "run" / "run.json").read_text())
     assert (run["about"]["prompt"], run["about"]["nouns"], run["about"]["max_tokens"]) == ("verl-agent", "rule", 512)
     assert run["task"]["prompt"].startswith("verl-agent 1")

@@ -2,8 +2,9 @@
 
 The original asks a spaCy model, and its published tests hold for one that can no longer be installed beside current
 libraries. This rule passes all five of those tests with no model: every word counts but function words, "mens" and
-"womens", units, single letters, and words in -ed that don't open the name. Against spaCy's en_core_web_sm 3.8 the type
-factor is the same for 97 % of random pairs of 1,000 real products, and for 95 % of pairs found under one query.
+"womens", units, single letters that name no shape (as in "T-shirt"), and words in -ed that don't open the name.
+Against spaCy's en_core_web_sm 3.8 on 1,000 real products, the type factor is the same for 97 % of random pairs, 95 %
+of pairs under one query, and 96 % of goals with one of the ten best results for their words.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ class NounFinder(Protocol):
 # Letters only, initials like "D.O.N" in one: "4K" gives "k", "men's" gives "men" and "s".
 _WORD = re.compile(r"[^\W\d_]+(?:\.[^\W\d_])*")
 
+# What follows a letter that names a shape: "V-neck", "A-line", and shirts are also spelled "T Shirt".
+_SHAPED = re.compile(r"-[^\W\d_]{2}")
+_SHAPED_SHIRT = re.compile(r"-[^\W\d_]{2}| shirt", re.IGNORECASE)
+
 # fmt: off
 _NOT_NOUNS = frozenset({
     "about", "above", "after", "all", "also", "an", "and", "any", "are", "as", "at", "be", "been", "before",
@@ -47,7 +52,7 @@ _NOT_NOUNS = frozenset({
 class RuleNouns:
     """The rule of this module, with its results cached."""
 
-    name = "rule-1"
+    name = "rule-2"
 
     def __call__(self, text: str) -> tuple[str, ...]:
         """Return the words of a name that are taken for nouns."""
@@ -56,13 +61,15 @@ class RuleNouns:
 
 @lru_cache(1 << 16)
 def _nouns(text: str) -> tuple[str, ...]:
-    words = [word.lower() for word in _WORD.findall(text)]
-    return tuple(word for at, word in enumerate(words) if _is_noun(word, first=at == 0))
+    return tuple(found[0].lower() for at, found in enumerate(_WORD.finditer(text)) if _is_noun(found, first=at == 0))
 
 
-def _is_noun(word: str, first: bool) -> bool:
-    if word in _NOT_NOUNS or (len(word) == 1 and word != "k"):  # k as in "4K"
+def _is_noun(found: re.Match[str], first: bool) -> bool:
+    word = found[0].lower()
+    if word in _NOT_NOUNS:
         return False
+    if len(word) == 1:
+        return word == "k" or bool((_SHAPED_SHIRT if word == "t" else _SHAPED).match(found.string, found.end()))
     return first or len(word) <= 3 or not word.endswith("ed")
 
 

@@ -12,6 +12,7 @@ from envs.webshop.reward.nouns import RULE
         ("Women's 4K TV, 3D, for the USA", ("women", "k", "tv", "usa")),
         ("Saireed Padded Bed", ("saireed", "bed")),
         ("Mens D.O.N. 500ml", ("d.o.n",)),
+        ("V-Neck T Shirts, T-shirt, B, K-9, 4-a", ("v", "neck", "t", "shirts", "t", "shirt", "k")),
         ("", ()),
     ],
 )
