@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from zlib import crc32
 
@@ -39,7 +40,7 @@ def _variety(asin: str) -> int:
     return crc32(asin.encode("utf-8", "replace"))
 
 
-def _urls(request: web.Request) -> Any:
+def _urls(request: web.Request) -> Callable[..., str]:
     def url(route: str, **parts: str) -> str:
         return str(request.app.router[route].url_for(**parts))
 
