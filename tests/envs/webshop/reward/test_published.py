@@ -26,7 +26,8 @@ BOUGHT = Product("B1", NAMES["shoes"], query="query 1", product_category=PATH, p
 
 def product(fields: dict[str, Any]) -> Product:
     """Make a product of a case; its lists become tuples, and a plain text stays one."""
-    return replace(BOUGHT, **{key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()})
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+    return replace(BOUGHT, **values)
 
 
 @pytest.mark.parametrize("case", CASES["query"])
@@ -79,7 +80,8 @@ def test_rewards(ratio: Ratio) -> None:
     goal = replace(goal, name=NAMES[kind["goal"]])
     other = replace(wordy, name=NAMES[kind["bought"]], query=kind["query"], product_category=kind["category"])
     result = score(goal, other, options, ratio=ratio)
-    assert (result.total, result.r_type) == (pytest.approx(kind["total"], abs=0.01), 0.5)
+    assert result.total == pytest.approx(kind["total"], abs=0.01)
+    assert result.r_type == 0.5
 
 
 @pytest.mark.parametrize(("text", "color"), CASES["color"])

@@ -47,7 +47,11 @@ def test_the_type_factor() -> None:
 
 
 def test_attributes_are_looked_for_in_texts_word_for_word() -> None:
-    texts = {"title": "English Tea", "bullets": ("Soothing", "calming"), "description": "Made by Lipton"}
+    texts: dict[str, Any] = {
+        "title": "English Tea",
+        "bullets": ("Soothing", "calming"),
+        "description": "Made by Lipton",
+    }
     for wanted, met in (("lipton", 1), ("tea soothing", 0), ("soothing calming", 1), ("Lipton", 0), ("lip", 1)):
         assert score(wish(attributes=(wanted,)), offer(**texts), {}).r_att == met
     # A plain string is joined character by character, as in the original.

@@ -7,6 +7,7 @@ attributes or category is set to the logged part; goal, options, price and the s
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections.abc import Mapping
@@ -91,7 +92,7 @@ def test_the_shop_can_turn_the_same_pages(sessions: list[list[Line]], compat: bo
         shop = TextShop(Shelves(lines), compat, goals=[goal_of(lines[0]["goal"])])
         shop.reset(goal=0)
         assert lines[0]["page"] == "index"
-        for before, line in zip(lines, lines[1:], strict=False):
+        for before, line in itertools.pairwise(lines):
             *_, terminated, _, info = shop.step(action(before, line))
             content = line.get("content", {})
             assert info["action_valid"], (line["url"], info["error"])
