@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterable
 
 from aes.errors import AesError, UsageError
+from cli.safe_text import safe
 
 
 class Refused(UsageError):
@@ -34,4 +35,4 @@ def exit_code(error: Exception) -> int:
 def lines(error: AesError | Interrupted) -> list[str]:
     """What to print."""
     texts = error.complaints if isinstance(error, Refused) else (str(error),)
-    return [f"aes: {' '.join(text.split())}" for text in texts]
+    return [f"aes: {' '.join(safe(text).split())}" for text in texts]

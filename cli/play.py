@@ -9,7 +9,7 @@ import sys
 
 from rich.console import Console
 
-from aes.errors import UsageError
+from aes.errors import AesError, UsageError
 from cli import assemble
 from cli.play_menu import LONGEST_LINE, Act, Menu, Say, command
 from cli.play_pages import draw, help_page
@@ -24,14 +24,20 @@ from envs.webshop.shop.shop import TextShop
 def play(settings: TrainSettings, split: Split, goal: int | None, seed: int | None) -> None:
     """Play goals of a split until the user quits: from a position on, or drawn by weight.
 
-    Raises DataError for data that cannot be read, UsageError for a goal that is not there, KeyboardInterrupt.
+    Raises DataError for data that cannot be read, UsageError for a goal that is not there, KeyboardInterrupt, and
+    AesError where the pages cannot be written.
     """
     _accept_any_text()
     console = _console()
     with console.status("opening the catalogue") if console.is_terminal else contextlib.nullcontext():
         catalog = assemble.open_catalog(settings)
         game = Game(console, catalog, settings.goal_kind, split, goal, seed)
-    game.run()
+    try:
+        game.run()
+    except OSError as error:
+        raise AesError(
+            f"the pages cannot be written: {error.strerror} (a full disk, or a terminal that is gone)"
+        ) from None
 
 
 class Game:
@@ -47,8 +53,8 @@ class Game:
         self._where = "all goals" if split == "all" else f"the {split} split"
         self._shop = TextShop(catalog, goals=goals)
         self._next = goal
+        self._title = f"{len(catalog.products):,} products, {len(goals):,} {kind} goals to play"
         self._begin(seed)
-        self._say(f"{len(catalog.products):,} products, {len(goals):,} {kind} goals to play")
 
     def run(self) -> None:
         """Play until the user quits or the input ends."""
@@ -56,6 +62,7 @@ class Game:
         if prompts:
             with contextlib.suppress(ImportError):
                 import readline  # noqa: F401  # lets the line be edited, and remembers earlier ones
+        self._say(self._title)
         self._draw()
         while (typed := _read(prompts)) is not None and self._obey(typed):
             pass

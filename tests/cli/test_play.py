@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import io
 import json
@@ -17,7 +18,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
 
+from aes.errors import DataError
+from cli.play import Game
+from envs.webshop import Catalog
 from tests.cli.conftest import Aes, Outcome
 
 Play = Callable[..., str]
@@ -142,15 +150,29 @@ def test_no_byte_ends_the_game(play: Play) -> None:
     assert 'Nothing found for "zzzz"' in out
 
 
+def test_a_full_disk_is_said(aes: Aes, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Path("/dev/full").open("w") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        code, _, err = aes("play", "--products", 40)
+        monkeypatch.undo()
+        with contextlib.suppress(OSError):
+            full.close()
+    assert (code, err) == (
+        1,
+        "aes: the pages cannot be written: No space left on device (a full disk, or a terminal that is gone)\n",
+    )
+
+
 def test_a_line_of_any_length(play: Play) -> None:
     out = play("shoes " * 500_000 + "\nzzzz\n" + "x" * 3_000_000)
     assert out.count("that line is too long; write at most 1,000 characters") == 2
     assert 'Nothing found for "zzzz"' in out
 
 
+_MARKS = "\u0336" * 50
 HOSTILE = (
     "\x1b[2J\x1b]0;owned\x07 [bold red]markup[/] [link=x]y[/link] [/] :bomb: \u202egnp\u202c \u2066\ud800\x9b31m\r\x08"
-    "\u0336" * 50 + "\t\x0b\x85\u2028 {curly} %s \\n"
+    f"{_MARKS}\t\x0b\x85\u2028 {{curly}} %s \\n"
 )
 
 
@@ -168,6 +190,51 @@ def test_hostile_texts_only_show(play: Play, tmp_path: Path) -> None:
     assert "[bold red]markup[/]" in out
     assert ":bomb:" in out
     assert "Your score" in out
+
+
+def test_an_error_that_quotes_a_hostile_file_only_shows(refused: Callable[..., str], tmp_path: Path) -> None:
+    asin = "B\x1b[2J\u202e"
+    write(tmp_path, {"asin": asin})
+    (tmp_path / "items_ins_v2_1000.json").write_text(json.dumps({asin: 3}))
+    said = refused("play", "--data", tmp_path)
+    assert "asin B[2J: must be an object" in said
+    assert not UNFIT.search(said)
+
+
+_TEXTS = (
+    st.text(max_size=20)
+    | st.text("\x1b[]:0;m ab\n\u202e/\\{}'\"1", max_size=20)
+    | st.sampled_from(["buy now", "< prev"])
+)
+_RECORDS = st.fixed_dictionaries(
+    dict.fromkeys(("name", "category", "query", "product_category", "full_description"), _TEXTS)
+    | {
+        "asin": st.text(min_size=1, max_size=10),
+        "small_description": _TEXTS | st.lists(_TEXTS, max_size=4),
+        "pricing": st.sampled_from(["", "$1", "$1.00 - $1,000.5"]),
+        "customization_options": st.dictionaries(
+            _TEXTS, st.lists(_TEXTS.map(lambda value: {"value": value}), max_size=5), max_size=3
+        ),
+    }
+)
+_LINES = _TEXTS | st.sampled_from("npbdfry?") | st.integers(0, 12).map(str) | st.just("<r>")
+
+
+@given(st.lists(_RECORDS, min_size=1, max_size=12), st.lists(_LINES, max_size=20), st.sampled_from([1, 3, 20, 60]))
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_catalogue_and_any_lines(records: list[dict[str, Any]], lines: list[str], width: int) -> None:
+    asked = {"attributes": ["red"], "instruction": "\x1b[1m", "instruction_attributes": ["red"]}
+    try:
+        catalog = Catalog.from_records(records, {record["asin"]: asked for record in records})
+        console = Console(file=io.StringIO(), width=width, highlight=False)
+        game = Game(console, catalog, "synthetic", "all", None, 0)
+    except DataError:  # no record was usable, or none has a goal
+        return
+    for line in ["<r>", "1", *lines]:
+        assert game._obey(line)
+    assert isinstance(console.file, io.StringIO)
+    assert not UNFIT.search(console.file.getvalue())
+    assert max(map(cell_len, console.file.getvalue().splitlines())) <= max(width, 2)
 
 
 @pytest.mark.parametrize("columns", [1, 20, 60, 200])
@@ -218,9 +285,9 @@ def at_a_terminal(typed: bytes, **environment: str) -> Outcome:
         while b"> " not in out:
             out += os.read(ours, 65536)
         os.write(ours, typed)
-        for _ in range(60):
+        for _ in range(300):
             # Python loses a Ctrl-C that comes just before it waits for a key; a person presses it again.
-            if not select.select([ours], [], [], 1)[0]:
+            if not select.select([ours], [], [], 0.2)[0]:
                 os.write(ours, typed[-1:])
             out += os.read(ours, 65536)
     except OSError:  # how a terminal says that the last program has left
