@@ -61,7 +61,7 @@ def products_from(
     """Yield the products in catalogue order, each asin once, drawing the price of those that have a range.
 
     Records with the asin 'nan', one longer than 10 characters or one seen before are left out, as in the original, and
-    counted by reason in `skipped`. `sources` names the three inputs in errors. Raises DataError on a record that is not
+    so are blank ones; they are counted by reason in `skipped`. `sources` names the three inputs in errors. Raises DataError on a record that is not
     what it should be.
     """
     seen: set[str] = set()
@@ -80,6 +80,8 @@ def products_from(
 def _unusable(asin: str, seen: set[str]) -> str:
     if asin == "nan":
         return "asin 'nan'"
+    if not asin.strip():
+        return "blank asin"  # no click could name it
     if len(asin) > _ASIN_LENGTH:
         return f"asin of more than {_ASIN_LENGTH} characters"
     return "asin seen before" if asin in seen else ""

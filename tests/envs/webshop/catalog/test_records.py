@@ -60,10 +60,10 @@ def test_a_product_without_attributes_gets_the_dummy() -> None:
 
 
 def test_unusable_and_repeated_asins_are_left_out() -> None:
-    items = [BASE | {"asin": asin} for asin in ("nan", "B0123456789", "B1", "B1", "B2")]
+    items = [BASE | {"asin": asin} for asin in ("nan", "B0123456789", "B1", "B1", " \n", "B2")]
     skipped = Counter[str]()
     assert [p.asin for p in products_from(items, {}, {}, random.Random(0), skipped)] == ["B1", "B2"]
-    assert skipped == {"asin 'nan'": 1, "asin of more than 10 characters": 1, "asin seen before": 1}
+    assert skipped == {"asin 'nan'": 1, "asin of more than 10 characters": 1, "asin seen before": 1, "blank asin": 1}
 
 
 @pytest.mark.parametrize(
