@@ -61,8 +61,8 @@ def products_from(
     """Yield the products in catalogue order, each asin once, drawing the price of those that have a range.
 
     Records with the asin 'nan', one longer than 10 characters or one seen before are left out, as in the original, and
-    so are blank ones; they are counted by reason in `skipped`. `sources` names the three inputs in errors. Raises DataError on a record that is not
-    what it should be.
+    so are blank ones; they are counted by reason in `skipped`. `sources` names the three inputs in errors. Raises
+    DataError on a record that is not what it should be.
     """
     seen: set[str] = set()
     for number, item in enumerate(items):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import random
 import subprocess
 import sys
 from collections.abc import Callable
@@ -185,6 +186,20 @@ def test_any_text_leads_to_a_page(actions: list[str]) -> None:
         assert 0 <= reward <= 1
         assert not terminated
         assert info["action_valid"] == (not info["error"])
+
+
+@given(st.randoms(use_true_random=False))
+def test_whatever_is_offered_can_be_done(rng: random.Random) -> None:
+    env = WebShopEnv(_SMALL, split="all", max_steps=20)
+    env.reset(seed=0)
+    info, ended = env.step("search[<r>]")[4], False
+    while not ended:
+        offered = [f"click[{button}]" for button in info["available_actions"]["clickables"]]
+        _, reward, terminated, truncated, info = env.step(rng.choice([*offered, "search[<r>]"]))
+        ended = terminated or truncated
+        assert info["action_valid"], info["error"]
+        assert info["reason"] == ("bought" if terminated else "step limit" if truncated else "")
+        assert (reward, "score" in info) == (info["score"]["total"], True) if terminated else (0.0, False)
 
 
 def test_the_space_holds_texts_and_nothing_else() -> None:
