@@ -1,18 +1,12 @@
-"""Whole games, typed ahead; and two at a real terminal."""
+"""Whole games, typed ahead."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import io
 import json
-import os
-import pty
 import re
-import select
-import subprocess
 import sys
-import termios
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,10 +20,9 @@ from rich.console import Console
 from aes.errors import DataError
 from cli.play import Game
 from envs.webshop import Catalog
-from tests.cli.conftest import Aes, Outcome
+from tests.cli.conftest import Aes
 
 Play = Callable[..., str]
-COMMAND = [sys.executable, "-c", "from cli.aes_app import main; main()", "play"]
 UNFIT = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
 
@@ -265,51 +258,3 @@ def test_any_width(play: Play, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 )
 def test_flags_that_cannot_be(refused: Callable[..., str], flags: tuple[object, ...], said: str) -> None:
     assert said in refused("play", *(() if "--products" in flags else ("--products", 40)), *flags)
-
-
-def at_a_terminal(typed: bytes, **environment: str) -> Outcome:
-    """Play at a terminal of its own, 60 columns wide; the last key is pressed until the game ends."""
-    ours, theirs = pty.openpty()
-    child = subprocess.Popen(
-        [*COMMAND, "--products", "40", "--goal", "0"],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "60", **environment},
-        start_new_session=True,
-        preexec_fn=_take_terminal,
-    )
-    os.close(theirs)
-    out = b""
-    try:
-        while b"> " not in out:
-            out += os.read(ours, 65536)
-        os.write(ours, typed)
-        for _ in range(300):
-            # Python loses a Ctrl-C that comes just before it waits for a key; a person presses it again.
-            if not select.select([ours], [], [], 0.2)[0]:
-                os.write(ours, typed[-1:])
-            out += os.read(ours, 65536)
-    except OSError:  # how a terminal says that the last program has left
-        pass
-    finally:
-        os.close(ours)
-    _, err = child.communicate(timeout=60)
-    return Outcome(child.returncode, out.decode(), err.decode())
-
-
-def _take_terminal() -> None:
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-
-
-def test_ctrl_d_quits() -> None:
-    code, out, err = at_a_terminal(b"<r>\r1\r\x04")
-    assert (code, err) == (0, "")
-    assert "\x1b[" in out
-    assert "buy now" in re.sub(r"\x1b\[[0-9;?]*[a-z]", "", out)
-
-
-def test_ctrl_c_ends_with_130_and_no_traceback() -> None:
-    code, out, err = at_a_terminal(b"half a li\x03", NO_COLOR="1")
-    assert (code, err) == (130, "")
-    assert "38;5" not in out
