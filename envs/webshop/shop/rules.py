@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from envs.webshop.catalog.catalog import SEARCH_LIMIT, Catalog
 from envs.webshop.catalog.elements import RICH, Element, Form, Kind
@@ -15,7 +16,6 @@ from envs.webshop.catalog.product import Product
 from envs.webshop.shop.actions import Action, parse
 from envs.webshop.shop.state import Page, ShopState
 
-_INSTRUCTION = Element("Instruction:")
 _LISTED_BY = {"<a>": "attribute", "<c>": "category", "<q>": "query"}
 
 
@@ -31,6 +31,7 @@ class Rules:
         self._item_buttons = ("back to search", "< prev", *self._subpages, "buy now")
         end = (*(Element(name, Kind.BUTTON) for name in subpages[3:]), Element("Buy Now", Kind.BUTTON))
         self._end_of_item = form.write(end)
+        self._head = lru_cache(1)(lambda wish: form.write((Element("Instruction:"), Element(wish))))  # once an episode
         self._top = {name: form.one(Element(name, Kind.BUTTON)) for name in ("Back to Search", "< Prev", "Next >")}
 
     def parse(self, text: str) -> Action | None:
@@ -76,7 +77,7 @@ class Rules:
         if state.page is Page.DONE:
             return self.form.write(self._last_page(state, reward))
         body = self._results_page(state) if state.product is None else self._product_page(state, state.product)
-        return self.form.between.join((self.form.write((_INSTRUCTION, Element(instruction))), *body))
+        return self.form.between.join((self._head(instruction), *body))
 
     # What the original does in another way.
 
