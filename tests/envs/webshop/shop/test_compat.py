@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from envs.webshop.catalog.catalog import Catalog
@@ -218,14 +216,14 @@ def test_listings_hold_all_and_samples_what_there_is(shop: TextShop) -> None:
         assert len(shop.state.results) == count
 
 
-def test_the_last_page_escapes_options_as_flask_does() -> None:
-    options: list[dict[str, Any]] = [{"value": "<b>&'\u00e9"}]
-    catalog = Catalog.from_records([{**ITEMS[0], "customization_options": {"Z": options, "A": options}}], ATTRIBUTES)
+def test_the_last_page_writes_options_as_flask_does() -> None:
+    options = {"Z": [{"value": "<b>&'\u00e9"}], "A": [{"value": "x"}]}
+    catalog = Catalog.from_records([{**ITEMS[0], "customization_options": options}], ATTRIBUTES)
     shop = TextShop(catalog, compat=True)
     shop.reset(goal=0)
-    shop.step("search[shoes]")
-    page = play(shop, SHOE, "click[<b>&'\u00e9]", "click[buy now]")
-    assert '[SEP] options [SEP] {"a": "\\u003cb\\u003e\\u0026\\u0027\\u00e9"} [SEP] attrs [SEP] None' in page
+    page = play(shop, "search[shoes]", SHOE, "click[<b>&'\u00e9]", "click[x]", "click[buy now]")
+    written = '{"a": "x", "z": "\\u003cb\\u003e\\u0026\\u0027\\u00e9"}'
+    assert f"[SEP] options [SEP] {written} [SEP] attrs [SEP] None" in page
 
 
 def test_the_limit_is_only_told(catalog: Catalog) -> None:
