@@ -141,7 +141,7 @@ class TextShop:
             raise UsageError(f"session {session!r}: only the original's URLs have a name in them; take compat=True")
         name = self._name(goal, session) if self.compat else ""
         self._goal = self._wanted(self._sessions.get(name) if goal is None else goal)
-        if session is not None or isinstance(goal, int):
+        if self.compat and (session is not None or isinstance(goal, int)):  # drawn names never come again
             self._sessions[name] = self._goal
         self.score, self.state, self._steps = None, ShopState(session=name), 0
         return self._history.begin(self._observe()), self._info("", "")

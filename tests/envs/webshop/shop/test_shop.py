@@ -144,6 +144,13 @@ def test_equal_seeds_draw_equal_goals_and_samples(catalog: Catalog) -> None:
     assert seen[0] == seen[1]
 
 
+@pytest.mark.parametrize("compat", [False, True])
+def test_a_goal_asked_for_is_not_kept(catalog: Catalog, compat: bool) -> None:
+    shop = TextShop(catalog, compat)
+    shop.reset(goal=0, seed=0)
+    assert len({shop.reset()[1]["goal_id"] for _ in range(30)}) > 2
+
+
 def test_a_goal_that_is_not_there(catalog: Catalog) -> None:
     shop = TextShop(catalog)
     with pytest.raises(UsageError, match="no goal 99; there are 6, counted from 0"):
