@@ -41,7 +41,7 @@ class Clock:
 
     async def run(self) -> None:
         """Tick until the last update is applied."""
-        for version in range(self._config.updates):
+        for version in range(self._dispatcher.version, self._config.updates):
             await self._tick(version)
 
     async def _tick(self, version: int) -> None:

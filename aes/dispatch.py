@@ -23,6 +23,7 @@ from aes.config import Config
 from aes.errors import RunFailed
 from aes.events import Dispatched, Dropped, Event, Measured
 from aes.ledger import Ledger
+from aes.past import Past
 from aes.schedule import Controlled, Natural, Schedule, Slot
 from aes.types import Episode, Measurement, Member, Proposal
 
@@ -45,8 +46,11 @@ class Job:
 class Dispatcher:
     """Hands out members, collects episodes, and holds the account."""
 
-    def __init__(self, config: Config, train_goals: int, emit: Callable[[Event], None]) -> None:
-        self.version = 0
+    def __init__(
+        self, config: Config, train_goals: int, emit: Callable[[Event], None], past: Past | None = None
+    ) -> None:
+        """Begin at version 0, or where `past` has ended: what was out without a measurement is to be played again."""
+        self.version = past.version if past else 0
         self.ledger = Ledger(config.per_update, config.max_lag)
         self._waiting = 0
         self._idle = 0.0
@@ -54,13 +58,16 @@ class Dispatcher:
         self._config = config
         self._emit = emit
         self._goals = GoalBatches(config, train_goals)
-        self._schedule = schedule_of(config)
+        self._schedule = schedule_of(config, past.first if past else 0)
         self._jobs: deque[Job] = deque()
         self._results: dict[int, dict[int, Sequence[Episode]]] = {}
         self._began: dict[int, float] = {}
         self._scopes: dict[int, list[asyncio.Timeout]] = {}
         self._voids = 0
+        self._closed = False
         self._changed = asyncio.Condition()
+        if past is not None:
+            self._restore(past)
 
     async def claim(self) -> Job:
         """The next member to play; waits while the bound or the plan leaves none. Cancelling loses none."""
@@ -71,6 +78,12 @@ class Dispatcher:
             finally:
                 self._wait(-1)
             return self._jobs.popleft()
+
+    async def drain(self) -> None:
+        """Send out no more proposals, and wait until those that are out are measured."""
+        async with self._changed:
+            self._closed = True
+            await self._changed.wait_for(lambda: not self._results)
 
     def idle_seconds(self) -> float:
         """Seconds that all players together have spent waiting for a member so far."""
@@ -118,6 +131,21 @@ class Dispatcher:
             self.version = version
             self._changed.notify_all()
 
+    def _restore(self, past: Past) -> None:
+        self._voids = past.voids
+        self._schedule.restore(past.version, past.dispatched, past.replaced)
+        for proposal in past.open.values():
+            self.ledger.enter(proposal)
+            if proposal.index not in past.arrived:
+                self._enlist(proposal)
+        for measurement in past.arrived.values():
+            self.ledger.arrive(measurement)
+
+    def _enlist(self, proposal: Proposal) -> None:
+        self._results[proposal.index] = {}
+        self._began[proposal.index] = asyncio.get_running_loop().time()
+        self._jobs.extend(Job(proposal, position) for position in range(len(proposal.signs)))
+
     def _wait(self, change: int) -> None:
         now = asyncio.get_running_loop().time()
         self._idle += self._waiting * (now - self._idle_until)
@@ -125,8 +153,10 @@ class Dispatcher:
         self._waiting += change
 
     def _refill(self) -> bool:
-        if not self._jobs and (slot := self._schedule.propose(self.ledger, self.version)) is not None:
-            self._open(slot)
+        if not self._jobs and not self._closed:
+            slot = self._schedule.propose(self.ledger, self.version)
+            if slot is not None:
+                self._open(slot)
         return bool(self._jobs)
 
     def _open(self, slot: Slot) -> None:
@@ -141,9 +171,7 @@ class Dispatcher:
             update=slot.update,
         )
         self.ledger.enter(proposal)
-        self._results[proposal.index] = {}
-        self._began[proposal.index] = asyncio.get_running_loop().time()
-        self._jobs.extend(Job(proposal, position) for position in range(len(proposal.signs)))
+        self._enlist(proposal)
         self._emit(Dispatched(proposal))
 
     def _close(self, proposal: Proposal, results: Sequence[Sequence[Episode]]) -> None:
@@ -225,8 +253,8 @@ def measure(proposal: Proposal, results: Sequence[Sequence[Episode]], seconds: f
     )
 
 
-def schedule_of(config: Config) -> Schedule:
-    """The schedule that the settings describe; synchronous ES is natural with no lag allowed."""
+def schedule_of(config: Config, first: int = 0) -> Schedule:
+    """The schedule that the settings describe, from version `first` on; synchronous ES is natural without lag."""
     if config.stale_frac is None:
-        return Natural(config.per_update, config.updates, drop=config.on_stale == "drop")
-    return Controlled(config.per_update, config.updates, config.max_lag, config.stale_frac)
+        return Natural(config.per_update, config.updates, config.on_stale == "drop", first)
+    return Controlled(config.per_update, config.updates, config.max_lag, config.stale_frac, first)

@@ -4,14 +4,75 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from aes.config import Config
-from aes.events import Evaluated
+from aes.events import Evaluated, Event
+from aes.past import Past
 from aes.protocols import Engine, Seat, Task
 from aes.rollout import play_once
 from aes.types import Episode, Member
+
+
+class Evaluator:
+    """Evaluates and exports the versions that the settings ask for, one after the other; their weights stay held."""
+
+    def __init__(
+        self, task: Task, engine: Engine, config: Config, folder: Path | None, past: Past | None,
+        emit: Callable[[Event], None],
+    ) -> None:  # fmt: skip
+        self._task = task
+        self._engine = engine
+        self._config = config
+        self._folder = folder
+        self._emit = emit
+        self._goals = task.eval_goals[: config.eval_goals]
+        self._first = past.first if past else 0
+        self._evaluated = set(past.evaluated) if past else set[int]()
+        self._versions: asyncio.Queue[int | None] = asyncio.Queue()
+        self._pinned: Counter[int] = Counter()
+
+    @property
+    def pinned(self) -> Collection[int]:
+        """Versions that are still needed."""
+        return set(self._pinned)
+
+    def due(self, version: int) -> list[int]:
+        """Versions up to `version` that the settings ask for and that are not done with yet."""
+        return [v for v in range(self._first, version + 1) if self._wanted(v) and not self._done(v)]
+
+    async def reached(self, version: int) -> None:
+        """Note that a version is live."""
+        if self._wanted(version):
+            self._pinned[version] += 1
+            await self._versions.put(version)
+
+    async def no_more(self) -> None:
+        """Note that no version will follow."""
+        await self._versions.put(None)
+
+    async def run(self) -> None:
+        """Evaluate and export versions as they come, until told that no more will."""
+        while (version := await self._versions.get()) is not None:
+            if self._goals and version not in self._evaluated:
+                self._emit(await evaluate(self._task, self._engine, self._config, version, self._goals))
+            if self._folder is not None:
+                await self._engine.export(version, self._snapshot(version))
+            del self._pinned[version]
+
+    def _wanted(self, version: int) -> bool:
+        every = self._config.eval_every
+        return version in (self._first, self._config.updates) or bool(every and version % every == 0)
+
+    def _done(self, version: int) -> bool:
+        evaluated = not self._goals or version in self._evaluated
+        return evaluated and (self._folder is None or (self._snapshot(version) / "adapter_config.json").is_file())
+
+    def _snapshot(self, version: int) -> Path:
+        return (self._folder or Path()) / "adapters" / f"v{version:05d}"
 
 
 async def evaluate(task: Task, engine: Engine, config: Config, version: int, goals: Sequence[Any]) -> Evaluated:

@@ -3,20 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import BeforeValidator
 
 from aes.types import Measurement, Proposal, Update
+
+Real = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
+"""A number that may be nan, which a journal writes as null."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """An update of the run that this one was forked from; `digest` is that of the version it made."""
+
+    update: Update
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The run is ready: engines hold version 0 with this digest."""
+    """The run is ready: version 0, made from `seed`, has this digest and `dim` numbers."""
 
     digest: str
     dim: int
-    base_version: int = 0
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """The run goes on from its journal: engines hold `version` again."""
+
+    version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +90,7 @@ class Updated:
     fitness: float
     deviation: float
     digest: str
-    moved: dict[int, float]
+    moved: dict[int, Real]
     skipped: bool
     seconds: float
     idle: float
@@ -83,7 +105,7 @@ class Evaluated:
     """
 
     version: int
-    scores: tuple[float, ...]
+    scores: tuple[Real, ...]
     successes: int
     failures: int
     seconds: float
@@ -103,7 +125,7 @@ class Finished:
     seconds: float
 
 
-Event = Started | Dispatched | Measured | EpisodeFailed | Dropped | Updated | Evaluated | Finished
+Event = Inherited | Started | Resumed | Dispatched | Measured | EpisodeFailed | Dropped | Updated | Evaluated | Finished
 
 
 class Stream:

@@ -1,6 +1,7 @@
 """Running totals of a run, read from its events: what the live view shows and `metrics.jsonl` keeps.
 
-Every metric that depends on goals is named after its split: train/fitness, test/score."""
+Every metric that depends on goals is named after its split: train/fitness, test/score.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from typing import Any
 
 from aes.errors import UsageError
 from aes.events import Dropped, EpisodeFailed, Evaluated, Event, Measured, Updated
+from aes.journal import writing
 
 
 @dataclass
@@ -78,9 +80,33 @@ class Metrics:
         self.deviation.append(event.deviation)
         self._write(self._row(event))
 
+    def summary(self) -> dict[str, Any]:
+        """What it all came to, as plain values."""
+        evaluations = [
+            {"version": version, "split": e.split, **scores(e.scores, e.successes), "failures": e.failures}
+            for version, e in sorted(self.evaluations.items())
+        ]
+        return {
+            "version": self.version,
+            "evaluations": evaluations,
+            "lags": {str(lag): count for lag, count in sorted(self.lags.items())},
+            "episodes": self.episodes,
+            "failures": self.failures,
+            "tokens": self.tokens,
+            "skipped": self.skipped,
+            "dropped": self.dropped,
+            "wasted_seconds": self.wasted_seconds,
+        }
+
+    def forget_file(self) -> None:
+        """Begin the file anew, for a run whose events are told again from the start."""
+        if self.file is not None:
+            with writing(self.file) as path:
+                path.unlink(missing_ok=True)
+
     def _write(self, row: Mapping[str, Any]) -> None:
         if self.file is not None:
-            with self.file.open("a", encoding="utf-8") as out:
+            with writing(self.file) as path, path.open("a", encoding="utf-8") as out:
                 out.write(json.dumps(row) + "\n")
 
     def _row(self, event: Updated) -> dict[str, Any]:
@@ -147,3 +173,17 @@ def wilson(successes: int, trials: int, z: float = 1.96) -> tuple[float, float]:
     middle = (rate + square / 2) / (1 + square)
     half = z * math.sqrt(rate * (1 - rate) / trials + square / (4 * trials)) / (1 + square)
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def scores(values: tuple[float, ...], successes: int) -> dict[str, Any]:
+    """Mean score and success rate with 95 % intervals; failed goals (nan) count in neither."""
+    mean, half = interval(list(values))
+    goals = sum(not math.isnan(value) for value in values)
+    low, high = wilson(successes, goals)
+    return {
+        "goals": goals,
+        "score": mean,
+        "score_95": [mean - half, mean + half],
+        "success": successes / goals if goals else math.nan,
+        "success_95": [low, high],
+    }

@@ -8,7 +8,7 @@ learned depends on seeds alone and not on timing. Both are pure: they read the l
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -44,14 +44,18 @@ class Schedule(Protocol):
         """Make up for a proposal that came to nothing."""
         ...
 
+    def restore(self, version: int, dispatched: Collection[int], replaced: Sequence[Proposal]) -> None:
+        """Go on at `version`, where proposals of these indices were dispatched and these came to nothing."""
+        ...
+
 
 class Natural:
     """Natural asynchrony under a hard bound: `wait` for stragglers (nothing is lost), or `drop` them."""
 
-    def __init__(self, per_update: int, updates: int, drop: bool = False) -> None:
-        self._budget = per_update * updates
+    def __init__(self, per_update: int, updates: int, drop: bool = False, first: int = 0) -> None:
+        self._budget = per_update * (updates - first)
         self._drop = drop
-        self._index = 0
+        self._index = per_update * first
 
     def propose(self, ledger: Ledger, version: int) -> Slot | None:
         """Dispatch from the newest version while the ledger has room, and never more than the run consumes."""
@@ -77,25 +81,31 @@ class Natural:
         """Allow one more proposal, of the newest version then."""
         self._budget += 1
 
+    def restore(self, version: int, dispatched: Collection[int], replaced: Sequence[Proposal]) -> None:
+        """Count what went out and what came to nothing."""
+        self._index += len(dispatched)
+        self._budget += len(replaced) - len(dispatched)
+
 
 class Controlled:
-    """A plan fixed in advance: members that must be stale need only a centre already known, so they run ahead."""
+    """A plan fixed in advance: members that must be stale need only a centre already known, so they run ahead.
 
-    def __init__(self, per_update: int, updates: int, max_lag: int, stale_frac: float) -> None:
+    A run that begins at version `first` has no older centre to be stale by, as if `first` were 0.
+    """
+
+    def __init__(self, per_update: int, updates: int, max_lag: int, stale_frac: float, first: int = 0) -> None:
+        self._first = first
         self._per_update = per_update
         self._updates = updates
         self._max_lag = max_lag
         self._stale = round(stale_frac * per_update)
         self._extra = per_update * updates
-        self._released = -1
+        self._released = first - 1
         self._ready: list[Slot] = []
 
     def propose(self, ledger: Ledger, version: int) -> Slot | None:
         """The most urgent planned proposal whose version exists."""
-        while self._released < version:
-            self._released += 1
-            for slot in self._plan(self._released):
-                heapq.heappush(self._ready, slot)
+        self._release(version)
         return heapq.heappop(self._ready) if self._ready and ledger.room > 0 else None
 
     def choose(self, ledger: Ledger, version: int) -> Sequence[Measurement] | None:
@@ -112,11 +122,25 @@ class Controlled:
         heapq.heappush(self._ready, Slot(proposal.update, self._extra, proposal.version))
         self._extra += 1
 
+    def restore(self, version: int, dispatched: Collection[int], replaced: Sequence[Proposal]) -> None:
+        """Take from the plan what went out."""
+        self._release(version)
+        for proposal in replaced:
+            self.replace(proposal)
+        self._ready = [slot for slot in self._ready if slot.index not in dispatched]
+        heapq.heapify(self._ready)
+
+    def _release(self, version: int) -> None:
+        while self._released < version:
+            self._released += 1
+            for slot in self._plan(self._released):
+                heapq.heappush(self._ready, slot)
+
     def _plan(self, version: int) -> list[Slot]:
         """Every place that is dispatched from `version`."""
         return [
             Slot(update, update * self._per_update + j, version)
             for update in range(version, min(version + self._max_lag + 1, self._updates))
             for j in range(self._per_update)
-            if update - (min(update, self._max_lag) if j < self._stale else 0) == version
+            if update - (min(update - self._first, self._max_lag) if j < self._stale else 0) == version
         ]

@@ -80,6 +80,56 @@ def evaluate(
 
 
 @app.command()
+def resume(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    devices: Annotated[str | None, typer.Option("--devices", help="Other devices than the run's.")] = None,
+    no_live: Annotated[bool, typer.Option("--no-live", help="Log lines in place of the live view.")] = False,
+) -> None:
+    """Go on with a run that was stopped or has crashed, from its last measurement."""
+    from cli.resume import resume as go_on
+
+    go_on(run, devices, live=not no_live)
+
+
+@app.command()
+@flags.with_flags
+def fork(
+    run: Annotated[Path, typer.Argument(help="The run folder to begin from.")],
+    at: Annotated[int | None, typer.Option("--at", help="Its version to begin at (default: the last).")] = None,
+    config: Annotated[Path | None, typer.Option("--config", help="TOML file of changes; flags win over it.")] = None,
+    no_live: Annotated[bool, typer.Option("--no-live", help="Log lines in place of the live view.")] = False,
+    **given: Any,
+) -> None:
+    """Begin a new run at any version of another one, with its settings but for the flags given here."""
+    from cli.train import fork as branch
+
+    branch(run, at, flags.given(given, config), live=not no_live)
+
+
+@app.command()
+def replay(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    version: Annotated[int | None, typer.Option("--version", help="Up to which version (default: the last).")] = None,
+) -> None:
+    """Rebuild a run's versions from seeds and coefficients alone, and check every digest."""
+    from cli.replay import replay as rebuild
+
+    rebuild(run, version)
+
+
+@app.command()
+def export(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    to: Annotated[Path, typer.Option("--to", help="Folder for the adapter; must be new or empty.")],
+    version: Annotated[int | None, typer.Option("--version", help="Which version (default: the last).")] = None,
+) -> None:
+    """Write any version of a run as a PEFT adapter, rebuilt from seeds and proved by its digest."""
+    from cli.replay import export as write
+
+    write(run, version, to)
+
+
+@app.command()
 def warmstart(
     products: Annotated[int, typer.Option("--products", help="Size of the generated catalogue.", min=1)] = 1000,
     catalog_seed: Annotated[int, typer.Option("--catalog-seed", help="Its seed.", min=0)] = 0,

@@ -28,14 +28,14 @@ class LiveView:
     """Progress bars before the run, then its frame."""
 
     def __init__(self, console: Console) -> None:
-        self._console = console
+        self.console = console
 
     @contextmanager
     def working(self, what: str) -> Iterator[Callable[[str, float], None]]:
         """Show that something takes its time; the callback takes what is done now and the share that is done."""
         columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
         # Rich would print what libraries say above its bars; it belongs in the log.
-        ours = Progress(*columns, console=self._console, transient=True, redirect_stdout=False, redirect_stderr=False)
+        ours = Progress(*columns, console=self.console, transient=True, redirect_stdout=False, redirect_stderr=False)
         with ours as progress:
             task = progress.add_task(what, total=None)
             yield lambda words, share: progress.update(task, description=f"{what}: {words}", total=1.0, completed=share)
@@ -44,7 +44,7 @@ class LiveView:
         """Draw the run until it is finished or cancelled."""
         picture = Live(
             frame(board),
-            console=self._console,
+            console=self.console,
             auto_refresh=False,
             redirect_stdout=False,
             redirect_stderr=False,

@@ -17,7 +17,7 @@ class PlainView:
     """One line for each thing that happens."""
 
     def __init__(self, console: Console) -> None:
-        self._console = console
+        self.console = console
 
     @contextmanager
     def working(self, what: str) -> Iterator[Callable[[str, float], None]]:
@@ -44,7 +44,7 @@ class PlainView:
                 self._say(f"[{board.elapsed:7.1f} s] {failures} episodes failed, last: {board.metrics.last_failure}")
 
     def _say(self, line: str) -> None:
-        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _lines(event: Event, board: Board) -> Iterator[str]:

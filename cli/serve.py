@@ -34,7 +34,7 @@ def serve(settings: TrainSettings, host: str, port: int) -> None:
             warning = f"warning: --host {host}: whoever reaches this machine can use the shop; there is no login"
             print(warning, file=sys.stderr, flush=True)
         try:
-            signals.run(_serve(app, listener, host), lambda _: _say("stopping: answering open requests"))
+            signals.run(lambda _: _serve(app, listener, host), lambda _: _say("stopping: answering open requests"))
         except Interrupted:
             _say("stopped")
 

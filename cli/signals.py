@@ -1,4 +1,4 @@
-"""Ctrl-C, termination and a closed terminal as a clean stop: what runs is cancelled once and closes its engines."""
+"""Ctrl-C, termination and a closed terminal: the first ends the work well, the second at once; both close engines."""
 
 from __future__ import annotations
 
@@ -13,33 +13,54 @@ from cli.errors import Interrupted
 T = TypeVar("T")
 
 
-def run(work: Coroutine[Any, Any, T], say: Callable[[str], None]) -> T:
-    """Run to the end. Raises Interrupted, whatever the cancelled work raised, once it is closed."""
+class Stop:
+    """What a signal does.
+
+    Attributes:
+        number: the first signal that came, or None.
+        gently: how to end well, once the work knows it; until then it is cancelled at once.
+    """
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+        self.gently: Callable[[], None] | None = None
+
+
+def run(work: Callable[[Stop], Coroutine[Any, Any, T]], say: Callable[[str], None]) -> T:
+    """Run to the end. Raises Interrupted where a signal ended it, once it is closed, whatever it raised in the end."""
     # Given a factory, a Runner leaves the caller's current event loop alone, which asyncio.run takes away.
     with asyncio.Runner(loop_factory=asyncio.new_event_loop) as runner:
         return runner.run(_guard(work, say))
 
 
-async def _guard(work: Coroutine[Any, Any, T], say: Callable[[str], None]) -> T:
-    loop, task, got = asyncio.get_running_loop(), asyncio.current_task(), list[int]()
+async def _guard(work: Callable[[Stop], Coroutine[Any, Any, T]], say: Callable[[str], None]) -> T:
+    loop, task, stop = asyncio.get_running_loop(), asyncio.current_task(), Stop()
     assert task is not None
+    cancelled = False
 
-    def stop(number: int) -> None:
-        got.append(number)
-        if len(got) == 1:  # a second one must not break the closing of engines
+    def tell(text: str) -> None:
+        with contextlib.suppress(OSError):  # the terminal may be gone
+            say(text)
+
+    def heard(number: int) -> None:
+        nonlocal cancelled
+        if stop.number is None and stop.gently is not None:
+            stop.number = number
+            stop.gently()
+            tell("stopping: waiting for what is being played (once more: stop at once)")
+        elif not cancelled:  # a further one must not break the closing of engines
+            stop.number, cancelled = stop.number or number, True
             task.cancel()
-            with contextlib.suppress(OSError):  # the terminal may be gone
-                say("stopping: closing engines, a few seconds")
+            tell("stopping: closing engines, a few seconds")
 
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     for number in numbers:
-        loop.add_signal_handler(number, stop, number)
+        loop.add_signal_handler(number, heard, number)
     try:
-        return await work
+        return await work(stop)
     except BaseException:
-        # A terminal sends Ctrl-C to engine processes too, so it may be their death that is seen first.
-        if got:
-            raise Interrupted(got[0]) from None
+        if stop.number is not None:
+            raise Interrupted(stop.number) from None
         raise
     finally:
         for number in numbers:

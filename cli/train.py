@@ -1,48 +1,42 @@
-"""`aes train`: plan, warm start, engines, run, result; each shown as it happens."""
+"""`aes train` and `aes fork`: plan, warm start, engines, run, result; each shown as it happens."""
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from aes.errors import ConfigError, EngineError
+from aes.errors import ConfigError
+from aes.past import Past
 from aes.runtime import Run
-from cli import assemble, plan, report, signals
-from cli.board import Board
-from cli.errors import Interrupted, Refused
-from cli.live import LiveView
-from cli.plain import PlainView
+from cli import assemble, plan, report
+from cli.errors import Refused
 from cli.plan import Plan
-from cli.results import results
+from cli.recorded import Recorded
+from cli.session import View, follow, view_of
 from cli.terminal import quiet
 
-View = LiveView | PlainView
 
+def train(given: dict[str, Any], *, live: bool, parent: Past | None = None, at: int = 0) -> None:
+    """Train as the user asked, from version `at` of a parent run where there is one.
 
-def train(given: dict[str, Any], *, live: bool) -> None:
-    """Train as the user asked. Raises AesError; Interrupted once everything is closed."""
+    Raises AesError; Interrupted once everything is closed.
+    """
     with quiet() as terminal:
         drawn = plan.draw(given, thorough=False)
         console = terminal.console
         console.print(report.headline(drawn))
-        log = drawn.folder / "engine.log"
         try:
-            terminal.chatter_to(log)
+            terminal.chatter_to(drawn.folder / "engine.log")
         except OSError as error:
             raise ConfigError(f"--run-dir {drawn.folder}: cannot be written to ({error.strerror})") from None
-        view = LiveView(console) if live and console.is_terminal else PlainView(console)
-        try:
-            _train(drawn, view, console)
-        except EngineError as error:
-            error.add_note(f"(what the engine said is in {log})")
-            raise
-        except (Interrupted, KeyboardInterrupt) as stop:
-            number = stop.number if isinstance(stop, Interrupted) else 2
-            begun = (drawn.folder / "journal.jsonl").exists()
-            done = f"what was done so far is in {drawn.folder}" if begun else "nothing had been trained yet"
-            raise Interrupted(number, f"; {done}") from None
+        _train(drawn, view_of(console, live), parent, at)
+
+
+def fork(folder: Path, at: int | None, given: dict[str, Any], *, live: bool) -> None:
+    """Train on from a version of a run (None: its last), with its settings but for those given."""
+    recorded = Recorded.read(folder)
+    version = recorded.version(at, "--at")
+    train(recorded.given | given, live=live, parent=recorded.past, at=version)
 
 
 def dry_run(given: dict[str, Any]) -> None:
@@ -54,30 +48,19 @@ def dry_run(given: dict[str, Any]) -> None:
             raise Refused(drawn.complaints)
 
 
-def _train(drawn: Plan, view: View, console: Console) -> None:
+def _train(drawn: Plan, view: View, parent: Past | None, at: int) -> None:
     assert drawn.catalog is not None
     if drawn.settings.kind == "pocket policy" and not assemble.pocket_made(drawn.settings, drawn.catalog):
         with view.working("warm start of the pocket policy") as progress:
             drawn.model = assemble.open_model(drawn.settings, drawn.catalog, progress)
         drawn.engine = assemble.open_engine(drawn.settings, drawn.model)
-    signals.run(_play(drawn, view, console), console.print)
-
-
-async def _play(drawn: Plan, view: View, console: Console) -> None:
-    """Open engines, run, tell what it came to, close engines."""
-    settings, task, engine = drawn.settings, drawn.task, drawn.engine
+    settings, task, engine, folder = drawn.settings, drawn.task, drawn.engine, drawn.folder
     assert task is not None
     assert engine is not None
-    run = Run(task, engine, settings.config, drawn.folder, about=settings)
 
-    def load() -> list[tuple[str, int]]:
-        return [(device, seated) for device, (_, seated) in zip(settings.devices, engine.load, strict=True)]
+    def make() -> Run:
+        if parent is not None:
+            return Run.fork(parent, at, task, engine, settings.config, folder, settings)
+        return Run(task, engine, settings.config, folder, about=settings)
 
-    async with AsyncExitStack() as stack:
-        with view.working(f"starting {settings.engine} on {', '.join(settings.devices)}"):
-            await stack.enter_async_context(engine)
-        with view.working("making version 0 and proving that adapters are applied"):
-            await stack.enter_async_context(run)
-        title = f"[bold]aes[/] {settings.task}, {settings.kind}, {settings.config.schedule_name}, seed {settings.seed}"
-        await view.follow(run, Board(title, settings.config, run.metrics, load, settings.slots))
-        console.print(results(run.metrics.evaluations, drawn.folder))
+    follow(make, engine, settings, folder, view)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
-import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from aes.journal import Journal
 from tests.cli.conftest import Aes
 
 Refused = Callable[..., str]
@@ -113,9 +115,15 @@ def test_more_held_out_goals_than_there_are(refused: Refused) -> None:
 
 
 def test_evaluating_what_is_no_run(refused: Refused, tmp_path: Path) -> None:
-    assert "no run.json" in refused("eval", tmp_path)
-    (tmp_path / "run.json").write_text(json.dumps({"about": None}))
+    for command in (("eval",), ("resume",), ("replay",), ("export", "--to", "x"), ("fork",)):
+        assert "no journal.jsonl in it" in refused(*command, tmp_path)
+    about: dict[str, Any] = {"config": {}, "about": None, "task": {}, "engine": {}}
+    asyncio.run(begin(tmp_path, about))
     assert "not made by aes train" in refused("eval", tmp_path)
+
+
+async def begin(folder: Path, about: dict[str, Any]) -> None:
+    Journal.create(folder, lambda: 0.0, about).close()
 
 
 def test_nothing_is_left_behind(aes: Aes, tmp_path: Path) -> None:

@@ -71,14 +71,12 @@ def test_all_stale_means_all_stale(aes: Aes, tmp_path: Path) -> None:
     assert lags == [[min(t, 2)] * 4 for t in range(4)]
 
 
-def test_a_run_whose_model_has_changed_is_not_replayed(aes: Aes, tmp_path: Path) -> None:
+def test_a_run_whose_model_has_changed_is_not_replayed(aes: Aes, monkeypatch: pytest.MonkeyPatch) -> None:
     assert aes("train", *SMALL, "--updates", 1, "--run-dir", "run").code == 0
-    about = json.loads((tmp_path / "run" / "run.json").read_text())
-    about["engine"]["dim"] = "17"
-    (tmp_path / "run" / "run.json").write_text(json.dumps(about))
+    monkeypatch.setattr("aes.engine.fake.FakeEngine.fingerprint", {"device": "cpu", "dim": "17"})
     outcome = aes("eval", "run")
     assert outcome.code == 2
-    assert "its dim was 17" in outcome.err
+    assert "here it is 17" in outcome.err
 
 
 def test_ctrl_c_stops_cleanly_and_says_where_the_run_is(tmp_path: Path) -> None:
@@ -93,8 +91,38 @@ def test_ctrl_c_stops_cleanly_and_says_where_the_run_is(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert process.returncode == 130, (out, err)
-    assert err.splitlines() == [f"aes: stopped by SIGINT; what was done so far is in {tmp_path / 'run'}"]
+    assert err.splitlines() == [f"aes: stopped by SIGINT; go on with: aes resume {tmp_path / 'run'}"]
     assert len(updates(tmp_path / "run")) >= 2
+    events = [json.loads(line) for line in (tmp_path / "run" / "journal.jsonl").read_text().splitlines()]
+    sent = {record["proposal"]["index"] for record in events if record["event"] == "Dispatched"}
+    assert sent == {record["measurement"]["proposal"]["index"] for record in events if record["event"] == "Measured"}
+
+
+def test_a_stopped_run_goes_on_is_replayed_and_forked(aes: Aes, tmp_path: Path) -> None:
+    flags = ("--updates", 4, "--max-lag", 1, "--stale-frac", 0.5)
+    assert aes("train", *SMALL, *flags, "--run-dir", "whole").code == 0
+    lines = (tmp_path / "whole" / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "journal.jsonl").write_bytes(b"".join(lines[: len(lines) // 2]) + b"{")
+    code, out, err = aes("resume", "run")
+    assert (code, err) == (0, "")
+    assert "aes resume run: from version" in out
+    assert digests(tmp_path / "run") == digests(tmp_path / "whole")
+    assert "it has finished, at version 4 (aes fork run goes on from there)" in aes("resume", "run").err
+
+    code, out, err = aes("replay", "run", "--version", 3)
+    assert (code, err) == (0, "")
+    assert f"every digest is the run's (version 3: {digests(tmp_path / 'run')[2]})" in out
+    assert "no LoRA adapter" in aes("export", "run", "--to", "adapter").err
+
+    code, out, err = aes("fork", "run", "--at", 2, "--sigma", 0.5, "--updates", 6, "--run-dir", "child")
+    assert (code, err) == (0, "")
+    assert len(digests(tmp_path / "child")) == 4
+    about = json.loads((tmp_path / "child" / "run.json").read_text())["about"]
+    assert (about["sigma"], about["pairs"], about["products"]) == (0.5, 4, 60)
+    assert "--at 5: the run has versions 0 to 4" in aes("fork", "run", "--at", 5).err
+    assert "updates 4: the fork begins at version 4" in aes("fork", "run", "--run-dir", "other").err
+    assert aes("replay", "child").code == 0
 
 
 def updates(folder: Path) -> list[dict[str, list[int]]]:

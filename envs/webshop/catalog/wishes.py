@@ -56,8 +56,7 @@ class Wish(ABC):
             query=product.query,
             name=product.name,
             product_category=product.product_category,
-            instruction=instruction
-            + ("" if ceiling == NO_CEILING else f", and price lower than {ceiling:.2f} dollars"),
+            instruction=instruction + limit,
             attributes=self.attributes,
             price_upper=ceiling,
             options=options,

@@ -1,0 +1,118 @@
+"""The beginning of a run: its folder and journal, and the versions that its engine holds then."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from aes.config import Config, Settings
+from aes.errors import ConfigError, RunFailed
+from aes.events import Event, Inherited, Resumed, Started
+from aes.journal import Journal, to_json, writing
+from aes.past import Past
+from aes.protocols import Engine, Task
+from aes.replay import BASIS, rebuild
+from aes.rollout import play_once
+from aes.types import Member
+
+CALIBRATION_GOALS = 64
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """How one run begins: afresh, with its own past, or with that of the run it is forked from.
+
+    `about` is kept in the journal for whoever resumes the run.
+    """
+
+    task: Task
+    engine: Engine
+    config: Config
+    folder: Path | None
+    about: Settings | None
+    past: Past | None
+
+    @property
+    def resuming(self) -> bool:
+        """Whether the past is the run's own."""
+        return self.past is not None and self.past.folder == self.folder
+
+    def open_journal(self) -> Journal | None:
+        """Take the folder for this run alone. Raises ConfigError, DataError."""
+        if self.folder is None:
+            return None
+        folder, clock = self.folder, asyncio.get_running_loop().time
+        about = {
+            "config": self.config.model_dump(mode="json"),
+            "about": self.about.model_dump(mode="json") if self.about else None,
+            "task": {"name": self.task.name, **self.task.fingerprint},
+            "engine": dict(self.engine.fingerprint),
+        }
+        try:
+            if self.resuming:
+                return Journal.reopen(folder, clock)
+            folder.mkdir(parents=True, exist_ok=True)
+            journal = Journal.create(folder, clock, about)
+            (folder / "run.json").write_text(to_json(about, indent=2) + "\n")  # for people; nobody reads it back
+        except FileExistsError:
+            held = "holds a run already" if folder.is_dir() else "is a file"
+            raise ConfigError(f"run folder {folder} {held} (choose another --run-dir, or resume it)") from None
+        except OSError as error:
+            raise ConfigError(f"run folder {folder}: {error.strerror} (choose another --run-dir)") from None
+        return journal
+
+    async def prepare(self, emit: Callable[[Event], None], due: Collection[int]) -> None:
+        """Have the engine hold version 0, or what the past has come to and the versions in `due` below it."""
+        if self.past is None or self.past.started is None:
+            await self._start(emit)
+            return
+        if not self.resuming:
+            self._inherit(self.past, emit)
+        open_versions = {proposal.version for proposal in self.past.open.values()}
+        recent = range(max(0, self.past.version - self.config.max_lag), self.past.version)
+        keep = {*recent, *due, *open_versions}
+        await rebuild(self.engine, self.past, self.past.version, self.config.sigma, self._basis, keep)
+        if self.resuming:
+            emit(Resumed(self.past.version))
+
+    async def _start(self, emit: Callable[[Event], None]) -> None:
+        """Make version 0, from what the base model sees where the adapters need that."""
+        if self.engine.wants_observation:
+            if self.folder is None:
+                raise ConfigError(
+                    "basis 'activations' is kept in the run folder (give the run a folder, or basis='random')"
+                )
+            self._basis.unlink(missing_ok=True)  # of a start that was cut short
+            await self.engine.observe(True)
+            await self._calibrate()
+            await self.engine.observe(False)
+        digest, dim = await self.engine.start(self.config.seed, self.config.sigma, self._basis)
+        emit(Started(digest, dim, self.config.seed))
+
+    async def _calibrate(self) -> None:
+        """Have the base model play the first training goals. Raises RunFailed when it can play none."""
+        async with self.engine.seat(Member(0)) as seat, asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(play_once(self.task, seat, self.engine, self.config, goal, seed))
+                for seed, goal in enumerate(self.task.train_goals[:CALIBRATION_GOALS])
+            ]
+        failures = [task.result().failure for task in tasks]
+        if all(failures):
+            raise RunFailed(f"all {len(failures)} calibration episodes failed; the last reason: {failures[-1]}")
+
+    def _inherit(self, parent: Past, emit: Callable[[Event], None]) -> None:
+        """Tell the journal how the first version of a fork was made."""
+        if (parent.folder / BASIS).is_file():
+            with writing(self._basis) as basis:
+                shutil.copyfile(parent.folder / BASIS, basis)
+        for applied in parent.updates:
+            emit(Inherited(*applied))
+        assert parent.started is not None
+        emit(parent.started)
+
+    @property
+    def _basis(self) -> Path:
+        return (self.folder or Path()) / BASIS
