@@ -24,16 +24,28 @@ GENERATED = 1000
 
 
 def open_catalog(settings: TrainSettings) -> Catalog:
-    """Load or generate the catalogue. Raises ConfigError for an unknown task, DataError."""
+    """Load or generate the catalogue; a large one with its search index, kept on disk.
+
+    Raises ConfigError, DataError.
+    """
     if settings.task not in TASKS:
         raise ConfigError(
             f"--task {settings.task}: no such task{nearest(settings.task, TASKS)} (there is {', '.join(TASKS)})"
         )
-    from envs.webshop.catalog.catalog import Catalog
+    from envs.webshop.cache import cache_root
+    from envs.webshop.catalog.catalog import LARGE, Catalog
 
+    kept = cache_root() / "search"
     if settings.data is None:
-        return Catalog.generate(settings.products or GENERATED, settings.catalog_seed)
-    return Catalog.load(settings.data, seed=settings.catalog_seed, limit=settings.products)
+        catalog = Catalog.generate(settings.products or GENERATED, settings.catalog_seed, index_cache=kept)
+    else:
+        catalog = Catalog.load(settings.data, seed=settings.catalog_seed, limit=settings.products, index_cache=kept)
+    if len(catalog.products) >= LARGE:
+        try:
+            _ = catalog.index  # now, not at the first search of a run
+        except OSError as error:
+            raise ConfigError(f"{kept}: cannot be written to ({error.strerror}); set AES_CACHE to a folder") from None
+    return catalog
 
 
 def open_task(settings: TrainSettings, catalog: Catalog, eval_split: Split | None = None) -> WebShop:
@@ -88,7 +100,8 @@ def describe_model(settings: TrainSettings, catalog: Catalog | None) -> BaseMode
 
 def cached_pocket(catalog: Catalog) -> Path | None:
     """The folder of the pocket policy of a catalogue, if it has been made."""
-    from envs.webshop.pocket.cache import Recipe, cache_root
+    from envs.webshop.cache import cache_root
+    from envs.webshop.pocket.cache import Recipe
 
     folder = cache_root() / "pocket" / Recipe().fingerprint(catalog)
     return folder if (folder / "config.json").is_file() else None

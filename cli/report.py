@@ -41,6 +41,8 @@ def _headline(plan: Plan) -> Iterator[Row]:
     if plan.catalog is not None:
         source = str(settings.data) if settings.data else f"generated, seed {settings.catalog_seed}"
         yield "catalogue", f"{len(plan.catalog.products):,} products, {source}, hash {plan.catalog.fingerprint[:12]}"
+        if skipped := plan.catalog.skipped:
+            yield "left out", ", ".join(f"{count:,} x {reason}" for reason, count in skipped.items())
     if plan.task is not None:
         train, held = len(plan.task.train_goals), len(plan.task.eval_goals)
         used = settings.eval_goals

@@ -22,14 +22,16 @@ def train(given: dict[str, Any], *, live: bool, parent: Past | None = None, at: 
     Raises AesError; Interrupted once everything is closed.
     """
     with quiet() as terminal:
-        drawn = plan.draw(given, thorough=False)
         console = terminal.console
+        view = view_of(console, live)
+        with view.working("reading data and model"):
+            drawn = plan.draw(given, thorough=False)
         console.print(report.headline(drawn))
         try:
             terminal.chatter_to(drawn.folder / "engine.log")
         except OSError as error:
             raise ConfigError(f"--run-dir {drawn.folder}: cannot be written to ({error.strerror})") from None
-        _train(drawn, view_of(console, live), parent, at)
+        _train(drawn, view, parent, at)
 
 
 def fork(folder: Path, at: int | None, given: dict[str, Any], *, live: bool) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from envs.webshop.agent.prompts.own import PROMPT_VERSION
+from envs.webshop.cache import cache_root
 from envs.webshop.catalog.catalog import Catalog
 from envs.webshop.pocket.demonstrations import Temper, drills, examples
 from envs.webshop.pocket.model import build_model
@@ -59,11 +59,6 @@ def ensure(catalog: Catalog, progress: Progress | None = None, recipe: Recipe | 
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return folder
-
-
-def cache_root() -> Path:
-    """The folder that aes keeps made things in: $AES_CACHE, else ~/.cache/aes."""
-    return Path(os.environ.get("AES_CACHE") or Path.home() / ".cache" / "aes")
 
 
 def _make(catalog: Catalog, recipe: Recipe, progress: Progress | None, folder: Path) -> None:
