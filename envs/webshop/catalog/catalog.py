@@ -36,6 +36,7 @@ LARGE = 20_000
 """From so many products on a search may take milliseconds."""
 
 _CACHED_QUERIES = 4096
+_CACHED_LISTINGS = 16  # each may hold a large part of the catalogue
 _CACHED_ITEMS = 16384
 
 
@@ -72,6 +73,7 @@ class Catalog:
         self._index_cache = Path(index_cache).expanduser() if index_cache else None
         self._building = threading.RLock()
         self._cached_search = lru_cache(_CACHED_QUERIES)(self._search)
+        self._cached_listing = lru_cache(_CACHED_LISTINGS)(self._listing)
         self._cached_goals = lru_cache(None)(self._goals)
         self._cached_item = lru_cache(_CACHED_ITEMS)(self._item)
 
@@ -183,11 +185,11 @@ class Catalog:
         Cancellation leaves the search to end in its thread; its answer is cached all the same.
         """
         if len(self.products) >= LARGE:
-            await asyncio.to_thread(self._cached_search, query, SEARCH_LIMIT)
+            await asyncio.to_thread(self._look_ahead, query)
 
     def listing(self, by: str, value: str) -> tuple[str, ...]:
         """Return all asins that have an "attribute", a "category" or a "query", in catalogue order."""
-        return tuple(self._asins[number] for number in self._listings.get((by, value), ()))
+        return self._cached_listing(by, value)
 
     def item(self, asin: str) -> Item:
         """Return the page texts and buttons of a product, made once and kept while in use."""
@@ -207,6 +209,15 @@ class Catalog:
         if not positions:
             raise DataError(f"the {split} split of only {len(goals)} {kind} goals is empty; load more products")
         return goals[positions.start : positions.stop]
+
+    def _look_ahead(self, query: str) -> None:
+        if query.startswith("<"):
+            _ = self._listings
+        else:
+            self._cached_search(query, SEARCH_LIMIT)
+
+    def _listing(self, by: str, value: str) -> tuple[str, ...]:
+        return tuple(self._asins[number] for number in self._listings.get((by, value), ()))
 
     def _search(self, query: str, limit: int) -> tuple[str, ...]:
         return tuple(self.index.search(query, limit))
