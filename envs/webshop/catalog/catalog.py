@@ -36,6 +36,7 @@ LARGE = 20_000
 """From so many products on a search may take milliseconds."""
 
 _CACHED_QUERIES = 4096
+_LONGEST_CACHED = 1000  # characters; no shopper's query is longer, and a stranger's must not fill the memory
 _CACHED_LISTINGS = 16  # each may hold a large part of the catalogue
 _CACHED_ITEMS = 16384
 
@@ -177,7 +178,8 @@ class Catalog:
 
     def search(self, query: str, limit: int = SEARCH_LIMIT) -> list[str]:
         """Return the asins that best match the words of a query, best first; the latest queries are cached."""
-        return list(self._cached_search(query, limit))
+        answer = self._cached_search if len(query) <= _LONGEST_CACHED else self._search
+        return list(answer(query, limit))
 
     async def prefetch(self, query: str) -> None:
         """Have a search answered off the event loop where it would hold it up; the search itself then finds it cached.
@@ -214,7 +216,7 @@ class Catalog:
         if query.startswith("<"):
             _ = self._listings
         else:
-            self._cached_search(query, SEARCH_LIMIT)
+            self.search(query)
 
     def _listing(self, by: str, value: str) -> tuple[str, ...]:
         return tuple(self._asins[number] for number in self._listings.get((by, value), ()))
