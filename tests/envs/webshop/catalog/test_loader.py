@@ -43,7 +43,5 @@ def test_broken_json_is_placed(write_folder: Callable[..., Path]) -> None:
 
 
 def test_json_of_the_wrong_kind_is_refused(write_folder: Callable[..., Path]) -> None:
-    with pytest.raises(
-        DataError, match=r"_1000\.json: must hold an array of products, but holds an object"
-    ):
+    with pytest.raises(DataError, match=r"_1000\.json: must hold an array of products, but holds an object"):
         list(read_folder(write_folder(items={})).products)
