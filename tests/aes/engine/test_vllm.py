@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import random
 import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ import torch
 from peft import PeftModel
 from transformers import AutoModelForCausalLM
 
-from aes import ChatTask, Config, Lora, Run
+from aes import ChatTask, Config, Lora, Run, snapshot
 from aes.centre import Centre
 from aes.engine.canary import SEEN
 from aes.engine.model import BaseModel
@@ -26,6 +28,8 @@ from aes.engine.vllm import VllmEngine
 from aes.errors import CanaryFailed, ConfigError
 from aes.events import Updated
 from aes.journal import read
+from aes.past import Past
+from aes.replay import remake
 from aes.types import Member, Sampling, Term, Update
 
 pytestmark = [pytest.mark.vllm, pytest.mark.asyncio(loop_scope="session")]
@@ -156,6 +160,46 @@ async def test_cancelling_a_run_leaves_the_engine_usable(engine: VllmEngine, tmp
                 break
     assert engine.load[0][1] == 0
     assert await say(engine, Member(run.metrics.version), "one")
+
+
+async def test_a_version_made_again_says_the_same_everywhere(
+    engine: VllmEngine, tiny_model: Path, tmp_path: Path
+) -> None:
+    """From the journal alone: the worker's own export, peft with transformers, and plain vLLM in another process."""
+    config = Config(updates=3, pairs=4, goals=4, max_tokens=8, eval_goals=0, lr=0.5)
+    async with Run(TASK, engine, config, tmp_path / "run") as run:
+        await run.wait()
+    theta, basis = remake(Past.read(tmp_path / "run"), engine.space, 3)
+    made = tmp_path / "made"
+    snapshot.write(made, engine.space, theta, basis, str(tiny_model))
+    exported = tmp_path / "run" / "adapters" / "v00003"
+    for name in ("adapter_model.safetensors", "adapter_config.json"):
+        assert (made / name).read_bytes() == (exported / name).read_bytes()
+
+    texts = [f"hello {number}" for number in range(4)]
+    prompts = [engine.codec.encode(engine.codec.render([{"role": "user", "content": text}])) for text in texts]
+    async with engine.seat(Member(3)) as seat:
+        inside = [list((await seat.generate(prompt, Sampling(max_tokens=16))).token_ids) for prompt in prompts]
+    # A random model has near ties, which the two libraries' roundings may break differently; nothing else may differ.
+    base = AutoModelForCausalLM.from_pretrained(tiny_model, dtype=torch.float32)
+    assert max(map(regret, [base] * 4, prompts, inside)) > 0.1
+    adapted = PeftModel.from_pretrained(base, str(made))
+    assert max(map(regret, [adapted] * 4, prompts, inside)) < 0.01
+
+    command = [sys.executable, str(Path(__file__).with_name("plain_vllm.py")), str(tiny_model), str(made)]
+    plain = await asyncio.to_thread(
+        subprocess.run, command, input=json.dumps(prompts), capture_output=True, text=True, check=True,
+        env=os.environ | {"VLLM_CPU_KVCACHE_SPACE": "1"},
+    )  # fmt: skip
+    said = json.loads(plain.stdout.rpartition("REPLIES ")[2].partition("\n")[0])
+    assert max(map(regret, [adapted] * 4, prompts, said)) < 0.01
+
+
+def regret(model: Any, prompt: list[int], reply: list[int]) -> float:
+    """How far the worst token of a reply is, in logits, from the one that the model itself would say there."""
+    with torch.no_grad():
+        logits = model(input_ids=torch.tensor([prompt + reply])).logits[0, len(prompt) - 1 : -1]
+    return float((logits.max(dim=-1).values - logits[torch.arange(len(reply)), torch.tensor(reply)]).max())
 
 
 async def test_two_engines_agree(tiny_model: Path, tmp_path: Path) -> None:
