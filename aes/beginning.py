@@ -8,14 +8,14 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from aes.config import Config, Settings
+from aes.config import Settings
 from aes.errors import ConfigError, RunFailed
 from aes.events import Event, Inherited, Resumed, Started
+from aes.failures import summary
 from aes.journal import Journal, to_json, writing
 from aes.past import Past
-from aes.protocols import Engine, Task
+from aes.referee import Referee
 from aes.replay import BASIS, rebuild
-from aes.rollout import play_once
 from aes.types import Member
 
 CALIBRATION_GOALS = 64
@@ -28,9 +28,7 @@ class Beginning:
     `about` is kept in the journal for whoever resumes the run.
     """
 
-    task: Task
-    engine: Engine
-    config: Config
+    referee: Referee
     folder: Path | None
     about: Settings | None
     past: Past | None
@@ -45,11 +43,12 @@ class Beginning:
         if self.folder is None:
             return None
         folder, clock = self.folder, asyncio.get_running_loop().time
+        task, engine = self.referee.task, self.referee.engine
         about = {
-            "config": self.config.model_dump(mode="json"),
+            "config": self.referee.config.model_dump(mode="json"),
             "about": self.about.model_dump(mode="json") if self.about else None,
-            "task": {"name": self.task.name, **self.task.fingerprint},
-            "engine": dict(self.engine.fingerprint),
+            "task": {"name": task.name, **task.fingerprint},
+            "engine": dict(engine.fingerprint),
         }
         try:
             if self.resuming:
@@ -71,37 +70,39 @@ class Beginning:
             return
         if not self.resuming:
             self._inherit(self.past, emit)
+        engine, config = self.referee.engine, self.referee.config
         open_versions = {proposal.version for proposal in self.past.open.values()}
-        recent = range(max(0, self.past.version - self.config.max_lag), self.past.version)
+        recent = range(max(0, self.past.version - config.max_lag), self.past.version)
         keep = {*recent, *due, *open_versions}
-        await rebuild(self.engine, self.past, self.past.version, self.config.sigma, self._basis, keep)
+        await rebuild(engine, self.past, self.past.version, config.sigma, self._basis, keep)
         if self.resuming:
             emit(Resumed(self.past.version))
 
     async def _start(self, emit: Callable[[Event], None]) -> None:
         """Make version 0, from what the base model sees where the adapters need that."""
-        if self.engine.wants_observation:
+        engine, config = self.referee.engine, self.referee.config
+        if engine.wants_observation:
             if self.folder is None:
                 raise ConfigError(
                     "basis 'activations' is kept in the run folder (give the run a folder, or basis='random')"
                 )
             self._basis.unlink(missing_ok=True)  # of a start that was cut short
-            await self.engine.observe(True)
+            await engine.observe(True)
             await self._calibrate()
-            await self.engine.observe(False)
-        digest, dim = await self.engine.start(self.config.seed, self.config.sigma, self._basis)
-        emit(Started(digest, dim, self.config.seed))
+            await engine.observe(False)
+        digest, dim = await engine.start(config.seed, config.sigma, self._basis)
+        emit(Started(digest, dim, config.seed))
 
     async def _calibrate(self) -> None:
         """Have the base model play the first training goals. Raises RunFailed when it can play none."""
-        async with self.engine.seat(Member(0)) as seat, asyncio.TaskGroup() as group:
+        async with self.referee.engine.seat(Member(0)) as seat, asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(play_once(self.task, seat, self.engine, self.config, goal, seed))
-                for seed, goal in enumerate(self.task.train_goals[:CALIBRATION_GOALS])
+                group.create_task(self.referee.play(seat, goal, seed))
+                for seed, goal in enumerate(self.referee.task.train_goals[:CALIBRATION_GOALS])
             ]
         failures = [task.result().failure for task in tasks]
         if all(failures):
-            raise RunFailed(f"all {len(failures)} calibration episodes failed; the last reason: {failures[-1]}")
+            raise RunFailed(f"all {len(failures)} calibration episodes failed: {summary(filter(None, failures))}")
 
     def _inherit(self, parent: Past, emit: Callable[[Event], None]) -> None:
         """Tell the journal how the first version of a fork was made."""

@@ -55,6 +55,15 @@ class Config(Settings):
     temperature: Annotated[float, Field(ge=0, description="Sampling temperature (0: greedy).")] = 0.0
     max_tokens: Annotated[int, Field(ge=1, description="Most tokens per reply.")] = 64
     retries: Annotated[int, Field(ge=0, description="Fresh tries for a failed episode before it is excused.")] = 1
+    episode_seconds: Annotated[
+        float | None, Field(ge=0, description="Seconds after which an episode has failed (0: it may take for ever).")
+    ] = 1800.0
+    min_good: Annotated[
+        float, Field(ge=0, le=1, description="Share of a direction's goals that must be good, else a new one is tried.")
+    ] = 0.5
+    max_failures: Annotated[
+        float, Field(ge=0, le=1, description="Share of recent episodes that may fail before the run ends (1: any).")
+    ] = 0.5
     eval_every: Annotated[int, Field(ge=0, description="Evaluate the centre every so many updates (0: ends only).")] = 5
     eval_goals: Annotated[int, Field(ge=0, description="Held-out goals per evaluation (0: never evaluate).")] = 300
     eval_concurrency: Annotated[int, Field(ge=1, description="Evaluation episodes at once beside training.")] = 64

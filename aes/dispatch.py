@@ -22,6 +22,7 @@ from aes import noise, strategy
 from aes.config import Config
 from aes.errors import RunFailed
 from aes.events import Dispatched, Dropped, Event, Measured
+from aes.failures import FailureGuard, summary
 from aes.ledger import Ledger
 from aes.past import Past
 from aes.schedule import Controlled, Natural, Schedule, Slot
@@ -63,6 +64,7 @@ class Dispatcher:
         self._results: dict[int, dict[int, Sequence[Episode]]] = {}
         self._began: dict[int, float] = {}
         self._scopes: dict[int, list[asyncio.Timeout]] = {}
+        self._guard = FailureGuard(config)
         self._voids = 0
         self._closed = False
         self._changed = asyncio.Condition()
@@ -103,10 +105,14 @@ class Dispatcher:
                 self._scopes.pop(job.proposal.index, None)
 
     async def deliver(self, job: Job, episodes: Sequence[Episode]) -> None:
-        """Hand in a member's episodes, one per goal. Raises RunFailed when a whole update's worth came to nothing."""
+        """Hand in a member's episodes, one per goal.
+
+        Raises RunFailed when a whole update's worth came to nothing, or too many of the last episodes failed.
+        """
         results = self._results.get(job.proposal.index)
         if results is None:
             return
+        self._guard.note(episodes)
         results[job.position] = episodes
         if len(results) == len(job.proposal.signs):
             self._close(job.proposal, [results[i] for i in range(len(results))])
@@ -175,13 +181,13 @@ class Dispatcher:
         self._emit(Dispatched(proposal))
 
     def _close(self, proposal: Proposal, results: Sequence[Sequence[Episode]]) -> None:
-        measurement = measure(proposal, results, self._seconds(proposal))
+        measurement = measure(proposal, results, self._seconds(proposal), self._config.min_good)
         if measurement is None:
             self._voids += 1
             self._give_up(proposal, "void")
             if self._voids >= self._config.per_update:
-                reason = next((e.failure for episodes in results for e in episodes if e.failure), "no finite fitness")
-                raise RunFailed(f"{self._voids} proposals in a row had no good episode; the last reason: {reason}")
+                why = summary(e.failure for episodes in results for e in episodes if e.failure)
+                raise RunFailed(f"{self._voids} proposals in a row had too few good episodes; in the last: {why}")
             return
         self._voids = 0
         del self._results[proposal.index], self._began[proposal.index]
@@ -235,10 +241,12 @@ class GoalBatches:
         return self._epochs[epoch][place]
 
 
-def measure(proposal: Proposal, results: Sequence[Sequence[Episode]], seconds: float) -> Measurement | None:
-    """The fitness of a proposal over the goals that every member finished well; None when there is no such goal."""
+def measure(
+    proposal: Proposal, results: Sequence[Sequence[Episode]], seconds: float, min_good: float
+) -> Measurement | None:
+    """The fitness of a proposal over the goals that no member failed; None where their share is below `min_good`."""
     good = [i for i in range(len(proposal.goals)) if all(member[i].failure is None for member in results)]
-    if not good:
+    if not good or len(good) < min_good * len(proposal.goals):
         return None
     played = [episode for member in results for episode in member]
     return Measurement(

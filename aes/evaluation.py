@@ -9,27 +9,23 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from aes.config import Config
 from aes.events import Evaluated, Event
+from aes.failures import summary
 from aes.past import Past
-from aes.protocols import Engine, Seat, Task
-from aes.rollout import play_once
+from aes.protocols import Seat
+from aes.referee import Referee
 from aes.types import Episode, Member
 
 
 class Evaluator:
     """Evaluates and exports the versions that the settings ask for, one after the other; their weights stay held."""
 
-    def __init__(
-        self, task: Task, engine: Engine, config: Config, folder: Path | None, past: Past | None,
-        emit: Callable[[Event], None],
-    ) -> None:  # fmt: skip
-        self._task = task
-        self._engine = engine
-        self._config = config
+    def __init__(self, referee: Referee, folder: Path | None, past: Past | None, emit: Callable[[Event], None]) -> None:
+        self._referee = referee
+        self._config = referee.config
         self._folder = folder
         self._emit = emit
-        self._goals = task.eval_goals[: config.eval_goals]
+        self._goals = referee.task.eval_goals[: referee.config.eval_goals]
         self._first = past.first if past else 0
         self._evaluated = set(past.evaluated) if past else set[int]()
         self._versions: asyncio.Queue[int | None] = asyncio.Queue()
@@ -58,9 +54,9 @@ class Evaluator:
         """Evaluate and export versions as they come, until told that no more will."""
         while (version := await self._versions.get()) is not None:
             if self._goals and version not in self._evaluated:
-                self._emit(await evaluate(self._task, self._engine, self._config, version, self._goals))
+                self._emit(await evaluate(self._referee, version, self._goals))
             if self._folder is not None:
-                await self._engine.export(version, self._snapshot(version))
+                await self._referee.engine.export(version, self._snapshot(version))
             del self._pinned[version]
 
     def _wanted(self, version: int) -> bool:
@@ -75,33 +71,30 @@ class Evaluator:
         return (self._folder or Path()) / "adapters" / f"v{version:05d}"
 
 
-async def evaluate(task: Task, engine: Engine, config: Config, version: int, goals: Sequence[Any]) -> Evaluated:
-    """Play every goal once with the centre of `version`; failed goals score nan. The version must be held meanwhile."""
+async def evaluate(referee: Referee, version: int, goals: Sequence[Any]) -> Evaluated:
+    """Play every goal with the centre of `version`; failed goals score nan. The version must be held meanwhile."""
     began = asyncio.get_running_loop().time()
     episodes: list[Episode | None] = [None] * len(goals)
     left = iter(enumerate(goals))
-    async with engine.seat(Member(version)) as seat, asyncio.TaskGroup() as group:
-        for _ in range(min(config.eval_concurrency, len(goals))):
-            group.create_task(_play_on(task, engine, config, seat, left, episodes))
+    async with referee.engine.seat(Member(version)) as seat, asyncio.TaskGroup() as group:
+        for _ in range(min(referee.config.eval_concurrency, len(goals))):
+            group.create_task(_play_on(referee, seat, left, episodes))
     played = [episode for episode in episodes if episode is not None]
+    failures = [episode.failure for episode in played if episode.failure is not None]
     return Evaluated(
         version=version,
         scores=tuple(e.fitness if e.failure is None else math.nan for e in played),
         successes=sum(e.success and e.failure is None for e in played),
-        failures=sum(e.failure is not None for e in played),
+        failures=len(failures),
         seconds=asyncio.get_running_loop().time() - began,
-        task={"name": task.name, **task.fingerprint},
+        task={"name": referee.task.name, **referee.task.fingerprint},
+        why=summary(failures),
     )
 
 
 async def _play_on(
-    task: Task,
-    engine: Engine,
-    config: Config,
-    seat: Seat,
-    left: Iterator[tuple[int, Any]],
-    episodes: list[Episode | None],
+    referee: Referee, seat: Seat, left: Iterator[tuple[int, Any]], episodes: list[Episode | None]
 ) -> None:
     """Take goals one after the other until none is left."""
     for place, goal in left:
-        episodes[place] = await play_once(task, seat, engine, config, goal, place)
+        episodes[place] = await referee.play(seat, goal, place)

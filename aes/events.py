@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
-from aes.types import Measurement, Proposal, Update
+from aes.types import FailureKind, Measurement, Proposal, Update
 
 Real = Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]
 """A number that may be nan, which a journal writes as null."""
@@ -61,6 +61,7 @@ class EpisodeFailed:
 
     proposal: int
     goal: int
+    kind: FailureKind
     reason: str
     excused: bool
 
@@ -101,7 +102,7 @@ class Evaluated:
     """The centre of a version played held-out goals: one score per goal (nan: failed), in order of the goals.
 
     `task` is what the scores depend on beside the policy, the task's name and fingerprint: scores of unlike tasks don't
-    compare.
+    compare. `why` tells the failures, by kind and with the reasons that came most often.
     """
 
     version: int
@@ -110,11 +111,32 @@ class Evaluated:
     failures: int
     seconds: float
     task: Mapping[str, str] = field(default_factory=dict)
+    why: str = ""
 
     @property
     def split(self) -> str:
         """Which goals these are: "eval" where the task has but one held-out set."""
         return self.task.get("eval_split", "eval")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineDown:
+    """An engine was lost, or could not be opened; it is (again) opened anew, `restarts` times more at most (0: never).
+
+    Its members are played again, by other engines or later by itself.
+    """
+
+    device: str
+    reason: str
+    restarts: int
+
+
+@dataclass(frozen=True, slots=True)
+class EngineUp:
+    """A lost engine works again, `seconds` after its loss was noticed."""
+
+    device: str
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +147,20 @@ class Finished:
     seconds: float
 
 
-Event = Inherited | Started | Resumed | Dispatched | Measured | EpisodeFailed | Dropped | Updated | Evaluated | Finished
+Event = (
+    Inherited
+    | Started
+    | Resumed
+    | Dispatched
+    | Measured
+    | EpisodeFailed
+    | Dropped
+    | Updated
+    | Evaluated
+    | EngineDown
+    | EngineUp
+    | Finished
+)
 
 
 class Stream:

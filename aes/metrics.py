@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +27,9 @@ class Metrics:
         fitness: per update, the mean fitness of the members it consumed.
         deviation: per update, the spread the estimator divided by.
         evaluations: version -> its evaluation.
+        failures_by_kind: kind -> episodes that failed for good.
+        retried: tries that failed and were made again.
+        last_failures: the reasons of the last few, the newest at the end.
         wasted_seconds: play time of proposals that were dropped or void.
     """
 
@@ -34,14 +37,15 @@ class Metrics:
     version: int = 0
     episodes: int = 0
     successes: int = 0
-    failures: int = 0
+    retried: int = 0
     turns: int = 0
     tokens: int = 0
     skipped: int = 0
     dropped: int = 0
     wasted_seconds: float = 0.0
     idle: float = 0.0
-    last_failure: str = ""
+    last_failures: deque[str] = field(default_factory=lambda: deque(maxlen=5))
+    failures_by_kind: Counter[str] = field(default_factory=Counter)
     lags: Counter[int] = field(default_factory=Counter)
     fitness: list[float] = field(default_factory=list)
     deviation: list[float] = field(default_factory=list)
@@ -61,13 +65,24 @@ class Metrics:
                 self.dropped += 1
                 self.wasted_seconds += event.seconds
             case EpisodeFailed():
-                self.last_failure = event.reason
+                self._failed(event)
+
+    @property
+    def failures(self) -> int:
+        """Episodes that failed for good."""
+        return self.failures_by_kind.total()
+
+    def _failed(self, event: EpisodeFailed) -> None:
+        if event.excused:
+            self.failures_by_kind[event.kind] += 1
+        else:
+            self.retried += 1
+        self.last_failures.append(f"{event.kind}: {event.reason}")
 
     def _measured(self, event: Measured) -> None:
         measurement = event.measurement
         self.episodes += measurement.episodes
         self.successes += measurement.successes
-        self.failures += measurement.failures
         self.turns += measurement.turns
         self.tokens += measurement.tokens
 
@@ -92,6 +107,9 @@ class Metrics:
             "lags": {str(lag): count for lag, count in sorted(self.lags.items())},
             "episodes": self.episodes,
             "failures": self.failures,
+            "failures_by_kind": dict(self.failures_by_kind),
+            "retried": self.retried,
+            "last_failures": list(self.last_failures),
             "tokens": self.tokens,
             "skipped": self.skipped,
             "dropped": self.dropped,
@@ -124,6 +142,7 @@ class Metrics:
             "idle": event.idle,
             "train/episodes": self.episodes,
             "train/failures": self.failures,
+            **{f"train/failures/{kind}": count for kind, count in self.failures_by_kind.items()},
             "train/tokens": self.tokens,
             "train/turns": self.turns,
         }

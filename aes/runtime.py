@@ -29,6 +29,7 @@ from aes.journal import Journal, to_json, writing
 from aes.metrics import Metrics
 from aes.past import Past
 from aes.protocols import Engine, Task
+from aes.referee import Referee
 from aes.rollout import Player
 
 
@@ -61,7 +62,9 @@ class Run:
         check(task, engine, config)
         self.config = config
         self.metrics = Metrics(folder / "metrics.jsonl" if folder else None)
-        self._beginning = Beginning(task, engine, config, folder, about, past)
+        self._referee = Referee(task, engine, config)
+        self._beginning = Beginning(self._referee, folder, about, past)
+        self._stack = contextlib.ExitStack()
         self._bus = Bus()
         self._stream = Stream()
         self._group = asyncio.TaskGroup()
@@ -105,20 +108,20 @@ class Run:
 
     async def __aenter__(self) -> Self:
         self._began = asyncio.get_running_loop().time()
-        b = self._beginning
+        referee = self._referee
         try:
             past = self._open()
-            evaluator = Evaluator(b.task, b.engine, b.config, b.folder, past, self._bus.emit)
+            evaluator = Evaluator(referee, self._beginning.folder, past, self._bus.emit)
             due = evaluator.due(past.version if past else 0)
-            await b.prepare(self._bus.emit, due)
+            await self._beginning.prepare(self._bus.emit, due)
         except BaseException as error:
             self._close()
             raise_bare(error)
         await self._group.__aenter__()
-        self._dispatcher = Dispatcher(b.config, len(b.task.train_goals), self._bus.emit, past)
+        self._dispatcher = Dispatcher(self.config, len(referee.task.train_goals), self._bus.emit, past)
         clock = Clock(
-            b.engine,
-            b.config,
+            referee.engine,
+            self.config,
             self._dispatcher,
             self.players,
             self._bus.emit,
@@ -126,7 +129,7 @@ class Run:
             evaluator.reached,
         )
         for number in range(self.players):
-            player = Player(b.task, b.engine, b.config, self._dispatcher, self._bus.emit)
+            player = Player(referee, self._dispatcher, self._bus.emit)
             self._tasks.append(self._group.create_task(player.run(), name=f"player {number}"))
         self._tasks.append(self._group.create_task(self._lead(clock, evaluator, due), name="clock"))
         if self._journal is not None:
@@ -166,7 +169,7 @@ class Run:
     @property
     def players(self) -> int:
         """Members in flight at most."""
-        return self.config.in_flight or self._beginning.engine.slots
+        return self.config.in_flight or self._referee.engine.slots
 
     def summary(self) -> dict[str, Any]:
         """What the run came to, as plain values: the content of `summary.json`."""
@@ -175,6 +178,7 @@ class Run:
     def _open(self) -> Past | None:
         """Open the journal and tell it, and everybody, what is past."""
         beginning = self._beginning
+        self._stack.enter_context(self._referee)
         self._journal = beginning.open_journal()
         past = beginning.past
         if past is not None and beginning.resuming:
@@ -191,6 +195,7 @@ class Run:
         self._seconds(stop=True)
         self._over.set()
         self._stream.close()
+        self._stack.close()
         if self._journal is not None:
             self._journal.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 
 class Message(TypedDict):
@@ -34,6 +34,25 @@ class Completion:
     finish_reason: str
 
 
+FailureKind = Literal["environment", "timeout", "generation", "context", "fitness", "engine", "result"]
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why an episode came to nothing.
+
+    Kinds: `environment` (the user's play raised), `timeout` (it took too long), `generation` (the engine refused or
+    lost a request), `context` (the conversation outgrew the model), `fitness` (not a finite number), `engine` (it was
+    lost), `result` (play returned what is no Episode, or reported the failure itself).
+    """
+
+    kind: FailureKind
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.reason}"
+
+
 @dataclass(frozen=True, slots=True)
 class Episode:
     """One played goal. A failed episode is data: `failure` says why and `fitness` is then ignored."""
@@ -42,7 +61,7 @@ class Episode:
     success: bool
     turns: int
     tokens: int
-    failure: str | None = None
+    failure: Failure | None = None
     transcript: tuple[Message, ...] = ()
     info: Mapping[str, float] = field(default_factory=dict)
 

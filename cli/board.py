@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from aes.config import Config
 from aes.events import Event, Updated
 from aes.metrics import Metrics
+from cli.safe_text import safe
 
 WINDOW_S = 20.0
 """Seconds over which speed is averaged."""
@@ -89,6 +90,19 @@ class Board:
         if self.config.max_lag == 0:
             return f"players wait {share:.0%} for updates: synchronous"
         return f"players wait {share:.0%} for room under the bound"
+
+    @property
+    def failure_words(self) -> str:
+        """How many episodes failed for good, of which kinds, and how many tries were made again."""
+        metrics = self.metrics
+        kinds = ", ".join(f"{count} {kind}" for kind, count in metrics.failures_by_kind.most_common())
+        again = f", {metrics.retried} tried again" if metrics.retried else ""
+        return f"{metrics.failures} failed" + (f" ({kinds})" if kinds else "") + again
+
+    @property
+    def last_failure(self) -> str:
+        """Why the last try failed, as one safe line; nothing while none has."""
+        return safe(self.metrics.last_failures[-1]) if self.metrics.last_failures else ""
 
     @property
     def warning(self) -> str:

@@ -11,6 +11,7 @@ from aes.errors import ConfigError
 from aes.evaluation import evaluate
 from aes.events import Evaluated
 from aes.protocols import Engine, Task
+from aes.referee import Referee
 from aes.replay import BASIS, rebuild
 from cli import signals
 from cli.recorded import Recorded
@@ -48,7 +49,7 @@ async def _replay(
         with view.working(f"replaying {version} updates"):
             await rebuild(engine, past, version, config.sigma, past.folder / BASIS)
         with view.working(f"playing {len(goals)} goals with version {version}"):
-            return await evaluate(task, engine, config, version, goals)
+            return await evaluate(stack.enter_context(Referee(task, engine, config)), version, goals)
 
 
 def _goals(goals: Sequence[Any], wanted: int | None, usual: int, split: Split) -> Sequence[Any]:

@@ -21,7 +21,8 @@ PANELS = {
     "Staleness": "max_lag stale_frac on_stale in_flight",
     "Adapters": "rank alpha targets layers factors basis",
     "Engine": "engine model devices slots context dtype sequences cache_gib gpu_share eager",
-    "Task": "task data products catalog_seed goal_kind prompt nouns temperature max_tokens retries",
+    "Task": "task data products catalog_seed goal_kind prompt nouns temperature max_tokens",
+    "Failures": "retries episode_seconds min_good max_failures",
     "Output": "run_dir eval_every eval_goals eval_split eval_concurrency",
 }
 """The help's panels and the fields in them."""

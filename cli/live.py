@@ -155,13 +155,14 @@ def _counts(board: Board) -> RenderableType:
         Text("speed", style="bold"),
         f"{episodes:,.1f} episodes/s   {tokens:,.0f} tokens/s   so far {metrics.episodes:,} and {big(metrics.tokens)}",
     )
-    failed = f"{metrics.failures} failed"
-    last = f" (last: {metrics.last_failure[:60]})" if metrics.last_failure else ""
     dropped = f"   {metrics.dropped} dropped, {metrics.wasted_seconds:,.0f} s of play lost" if metrics.dropped else ""
+    words = f"{board.failure_words}   {metrics.skipped} updates skipped{dropped}"
     style = "yellow" if metrics.failures or metrics.dropped else ""
-    table.add_row(
-        Text("trouble", style="bold"), Text(f"{failed}{last}   {metrics.skipped} updates skipped{dropped}", style=style)
-    )
+    table.add_row(Text("trouble", style="bold"), Text(words, style=style))
+    if board.last_failure:
+        table.add_row(
+            Text("  last", style="dim"), Text(board.last_failure, style="dim", no_wrap=True, overflow="ellipsis")
+        )
     return table
 
 

@@ -11,6 +11,7 @@ from aes.events import Dropped, Evaluated, Event, Finished, Started, Updated
 from aes.metrics import interval
 from aes.runtime import Run
 from cli.board import Board
+from cli.safe_text import safe
 
 
 class PlainView:
@@ -34,14 +35,14 @@ class PlainView:
 
     async def follow(self, run: Run, board: Board) -> None:
         """Write the run's lines until it is finished or cancelled."""
-        failures = 0
+        failed = board.failure_words
         async for event in run:
             board.note(event)
             for line in _lines(event, board):
                 self._say(f"[{board.elapsed:7.1f} s] {line}")
-            if isinstance(event, Updated) and board.metrics.failures > failures:
-                failures = board.metrics.failures
-                self._say(f"[{board.elapsed:7.1f} s] {failures} episodes failed, last: {board.metrics.last_failure}")
+            if isinstance(event, Updated) and board.failure_words != failed:
+                failed = board.failure_words
+                self._say(f"[{board.elapsed:7.1f} s] episodes: {failed}; the last: {board.last_failure}")
 
     def _say(self, line: str) -> None:
         self.console.print(line, markup=False, highlight=False, soft_wrap=True)
@@ -61,6 +62,7 @@ def _lines(event: Event, board: Board) -> Iterator[str]:
             yield (
                 f"evaluated version {event.version}: score {mean:.3f} ± {half:.3f},"
                 f" success {event.successes / max(goals, 1):.1%} of {goals} goals, {event.failures} failed"
+                + (f" ({safe(event.why)})" if event.why else "")
             )
         case Dropped():
             yield f"dropped proposal {event.proposal.index} ({event.reason}), {event.seconds:.1f} s of play lost"

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from aes import ChatTask, Completion, Message
 from aes.chat import turn_seed
+from aes.failures import checked
 from aes.protocols import Environment, Task
-from aes.rollout import checked
 
 
 class Script:

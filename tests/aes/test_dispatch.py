@@ -15,9 +15,9 @@ from aes import Config, Episode
 from aes.dispatch import Dispatcher, GoalBatches, Job, measure
 from aes.errors import RunFailed
 from aes.events import Dispatched, Dropped, Event, Measured
-from aes.rollout import failed
+from aes.failures import failed
 from aes.schedule import Slot
-from aes.types import Proposal
+from aes.types import Failure, Proposal
 
 
 def config(**changes: Any) -> Config:
@@ -26,6 +26,10 @@ def config(**changes: Any) -> Config:
 
 def good(fitness: float = 0.5) -> Episode:
     return Episode(fitness, fitness >= 1, 2, 30)
+
+
+def bad(reason: str) -> Episode:
+    return failed(Failure("environment", reason))
 
 
 async def play(dispatcher: Dispatcher, job: Job, fitness: float = 0.5) -> None:
@@ -178,11 +182,11 @@ def test_failures_in_a_row_end_the_run_and_one_success_forgives_them(virtual: An
         for outcome in pattern:
             for _ in range(2):
                 job = await dispatcher.claim()
-                episodes = [good() if outcome == "." else failed("no money")] * 3
+                episodes = [good() if outcome == "." else bad("no money")] * 3
                 await dispatcher.deliver(job, episodes)
 
     virtual(main("x.x."))
-    with pytest.raises(RunFailed, match="2 proposals in a row had no good episode; the last reason: no money"):
+    with pytest.raises(RunFailed, match=r"2 proposals in a row had too few good episodes; .* no money \(6 times\)"):
         virtual(main(".xx"))
 
 
@@ -190,19 +194,43 @@ PROPOSAL = Proposal(0, 1, 0, 1.0, (1, -1), (4, 5, 6))
 
 
 def test_fitness_is_over_goals_that_every_member_finished() -> None:
-    plus = [good(1.0), failed("x"), good(0.5)]
-    minus = [good(0.0), good(0.9), failed("y")]
-    measurement = measure(PROPOSAL, [plus, minus], 3.0)
+    plus = [good(1.0), bad("x"), good(0.5)]
+    minus = [good(0.0), good(0.9), bad("y")]
+    measurement = measure(PROPOSAL, [plus, minus], 3.0, 1 / 3)
     assert measurement is not None
     assert measurement.fitness == (1.0, 0.0)
     assert (measurement.episodes, measurement.failures, measurement.successes) == (6, 2, 1)
     assert (measurement.turns, measurement.tokens, measurement.seconds) == (8, 120, 3.0)
 
 
-@pytest.mark.parametrize("reason", ["x", ""])
-def test_no_common_goal_is_no_measurement(reason: str) -> None:
-    bad = failed(reason)
-    assert measure(PROPOSAL, [[good(), bad, bad], [bad, good(), good()]], 1.0) is None
+@pytest.mark.parametrize("min_good", [0.0, 0.5, 1.0])
+def test_too_few_common_goals_are_no_measurement(min_good: float) -> None:
+    for failing in range(4):
+        plus = [bad("x") if i < failing else good() for i in range(3)]
+        measured = measure(PROPOSAL, [plus, [good()] * 3], 1.0, min_good) is not None
+        assert measured == (failing < 3 and (3 - failing) / 3 >= min_good)
+    nowhere_both = [[good(), bad("x"), bad("x")], [bad("x"), good(), good()]]
+    assert measure(PROPOSAL, nowhere_both, 1.0, min_good) is None
+
+
+def test_a_run_in_which_too_many_episodes_fail_ends(virtual: Any) -> None:
+    """The window is 32 episodes here; proposals stay good enough to be measured."""
+
+    async def main(failing: int, **changes: Any) -> int:
+        dispatcher = Dispatcher(
+            config(pairs=2, goals=4, updates=40, max_lag=9, min_good=0.0, **changes), 10, lambda _: None
+        )
+        for _ in range(40):
+            job = await dispatcher.claim()
+            await dispatcher.deliver(job, [bad("no stock")] * failing + [good()] * (4 - failing))
+        return len(dispatcher.ledger.arrived)
+
+    assert virtual(main(2)) == 20
+    assert virtual(main(3, max_failures=0.75)) == 20
+    with pytest.raises(RunFailed, match=r"^18 of the last 24 episodes failed, more than max_failures 0.5 of 32"):
+        virtual(main(3))
+    with pytest.raises(RunFailed, match=r"18 environment; most often environment: no stock \(18 times\)\); mend"):
+        virtual(main(3))
 
 
 @given(total=st.integers(1, 30), size=st.integers(1, 12), seed=st.integers(0, 99))

@@ -27,21 +27,38 @@ def test_events_add_up(tmp_path: Path) -> None:
     for _ in range(2):
         metrics(Measured(Measurement(PROPOSAL, (0.5, 0.25), 4, 1, 100, 12, 2, 3.0)))
     metrics(Dropped(PROPOSAL, "late", 7.5))
-    metrics(EpisodeFailed(0, 1, "ValueError: x", True))
+    metrics(EpisodeFailed(0, 1, "environment", "ValueError: x", False))
+    metrics(EpisodeFailed(0, 1, "timeout", "too long", True))
     metrics(updated(0, (0, 0, 1), {0: 0.0, 1: 0.4}))
     metrics(updated(1, (0, 2, 1), {0: 0.0, 2: math.nan}, skipped=True))
     metrics(Evaluated(2, (1.0, 0.5, math.nan), 1, 1, 1.0, {"eval_split": "dev"}))
-    assert (metrics.episodes, metrics.failures, metrics.tokens, metrics.turns, metrics.successes) == (8, 2, 200, 24, 4)
+    assert (metrics.episodes, metrics.failures, metrics.tokens, metrics.turns, metrics.successes) == (8, 1, 200, 24, 4)
     assert (metrics.version, metrics.skipped, metrics.dropped, metrics.wasted_seconds) == (2, 1, 1, 7.5)
     assert metrics.lags == {0: 3, 1: 2, 2: 1}
-    assert metrics.last_failure == "ValueError: x"
+    assert metrics.retried == 1
+    assert list(metrics.last_failures) == ["environment: ValueError: x", "timeout: too long"]
     assert list(metrics.evaluations) == [2]
     rows = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     *rows, evaluation = rows
     assert evaluation == {"version": 2, "dev/score": 0.75, "dev/success": 0.5, "dev/goals": 3, "dev/failures": 1}
     assert [(row["version"], row["lag_max"], row["skipped"]) for row in rows] == [(1, 1, False), (2, 2, True)]
+    assert {name: rows[0][name] for name in rows[0] if "failures" in name} == {
+        "train/failures": 1,
+        "train/failures/timeout": 1,
+    }
     assert rows[0]["stale_share"] == pytest.approx(1 / 3)
     assert [row["moved_over_sigma"] for row in rows] == [0.4, 0.0]
+
+
+def test_the_summary_counts_failures_by_kind_and_keeps_the_last_reasons() -> None:
+    metrics = Metrics()
+    for number in range(7):
+        metrics(EpisodeFailed(0, number, "timeout" if number else "context", f"reason {number}", True))
+    metrics(EpisodeFailed(0, 0, "environment", "once", False))
+    summary = metrics.summary()
+    assert (summary["failures"], summary["retried"]) == (7, 1)
+    assert summary["failures_by_kind"] == {"context": 1, "timeout": 6}
+    assert summary["last_failures"] == [*(f"timeout: reason {n}" for n in range(3, 7)), "environment: once"]
 
 
 def test_an_interval_by_hand() -> None:

@@ -1,10 +1,8 @@
-"""Players: whatever goes wrong in an episode is data; luck is shared; seats are given back."""
+"""Players: luck is shared, every failed try is told, seats are given back."""
 
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -12,107 +10,11 @@ import pytest
 from aes import ChatTask, Config, Episode, Policy
 from aes.dispatch import Dispatcher, Job
 from aes.engine.fake import FakeEngine
-from aes.errors import ContextOverflow, EngineError, GenerationFailed
+from aes.errors import ContextOverflow
 from aes.events import EpisodeFailed, Event
-from aes.rollout import Player, checked, episode_seed, play_once
+from aes.referee import Referee
+from aes.rollout import Player, episode_seed
 from aes.types import Member, Proposal
-
-
-class Playing:
-    """A task whose play is one function."""
-
-    name, train_goals, eval_goals = "playing", range(5), range(5)
-    fingerprint: dict[str, str] = {}  # noqa: RUF012
-
-    def __init__(self, play: Callable[[Any, int], Awaitable[Any]]) -> None:
-        self._play = play
-
-    async def play(self, policy: Policy, goal: Any, seed: int) -> Episode:
-        episode: Episode = await self._play(goal, seed)
-        return episode
-
-
-async def once(play: Callable[[Any, int], Awaitable[Any]]) -> Episode:
-    engine = FakeEngine()
-    async with engine.seat(Member(0)) as seat:
-        return await play_once(Playing(play), seat, engine, Config(), 0, 0)
-
-
-def raising(error: BaseException) -> Callable[[Any, int], Awaitable[Any]]:
-    async def play(goal: Any, seed: int) -> Any:
-        raise error
-
-    return play
-
-
-def returning(value: Any) -> Callable[[Any, int], Awaitable[Any]]:
-    async def play(goal: Any, seed: int) -> Any:
-        return value
-
-    return play
-
-
-@pytest.mark.parametrize(
-    ("error", "reason"),
-    [
-        (KeyError("x"), "KeyError: 'x'"),
-        (ContextOverflow("too long"), "ContextOverflow: too long"),
-        (GenerationFailed("refused"), "GenerationFailed: refused"),
-        (TimeoutError(), "TimeoutError: "),
-        (ExceptionGroup("two", [ValueError("a"), KeyError("b")]), "ExceptionGroup: two (2 sub-exceptions)"),
-        (asyncio.CancelledError("not ours"), "CancelledError: not ours"),
-    ],
-)
-async def test_what_a_play_raises_is_a_failed_episode(error: BaseException, reason: str) -> None:
-    episode = await once(raising(error))
-    assert (episode.failure, episode.fitness, episode.success) == (reason, 0.0, False)
-
-
-async def test_a_lost_engine_is_not_an_episodes_business() -> None:
-    lost = EngineError("gone")
-    for error in (lost, ExceptionGroup("users", [ValueError("first"), ExceptionGroup("deep", [lost])])):
-        with pytest.raises(EngineError) as caught:
-            await once(raising(error))
-        assert caught.value is lost
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1)])
-async def test_what_ends_a_program_passes(error: BaseException) -> None:
-    with pytest.raises(type(error)):
-        await once(raising(error))
-
-
-async def test_our_own_cancellation_passes() -> None:
-    async def sleep(goal: Any, seed: int) -> Any:
-        await asyncio.sleep(1e6)
-
-    task = asyncio.create_task(once(sleep))
-    await asyncio.sleep(0)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        (None, "play returned NoneType, not an Episode"),
-        (0.5, "play returned float"),
-        (Episode(math.nan, True, 1, 1), "non-finite fitness nan"),
-        (Episode(math.inf, True, 1, 1), "non-finite fitness inf"),
-        (Episode(None, True, 1, 1), "TypeError"),  # type: ignore[arg-type]
-        (Episode("high", True, 1, 1), "ValueError"),  # type: ignore[arg-type]
-    ],
-)
-async def test_what_is_no_fitness_is_a_failed_episode(value: Any, words: str) -> None:
-    episode = await once(returning(value))
-    assert words in (episode.failure or "")
-    assert episode.fitness == 0.0
-
-
-def test_a_users_own_failure_is_kept_and_its_fitness_is_not() -> None:
-    episode = checked(Episode(math.nan, False, 3, 9, failure="shop closed"))
-    assert episode == Episode(0.0, False, 3, 9, failure="shop closed")
 
 
 def test_luck_is_the_goals_and_the_proposals_not_the_members() -> None:
@@ -129,7 +31,7 @@ def test_a_player_seats_one_member_at_a_time_and_plays_its_goals_at_once(shelf: 
         events: list[Event] = []
         config = Config(pairs=2, goals=5, updates=1, max_lag=0)
         dispatcher = Dispatcher(config, 60, events.append)
-        player = asyncio.create_task(Player(shelf, engine, config, dispatcher, events.append).run())
+        player = asyncio.create_task(Player(Referee(shelf, engine, config), dispatcher, events.append).run())
         await asyncio.sleep(0.5)
         assert engine.load == (("fake", 1),)
         measurements = await dispatcher.gather(0)
@@ -142,15 +44,25 @@ def test_a_player_seats_one_member_at_a_time_and_plays_its_goals_at_once(shelf: 
     virtual(main())
 
 
-def test_every_try_is_told(shelf: ChatTask, virtual: Any) -> None:
-    async def main() -> list[tuple[int, bool]]:
+@pytest.mark.parametrize(("error", "told"), [(ValueError("no"), [False, False, True]), (ContextOverflow("no"), [True])])
+def test_every_try_is_told_and_only_what_may_help_is_tried(error: Exception, told: list[bool], virtual: Any) -> None:
+    class Failing:
+        name, train_goals, eval_goals = "failing", range(5), range(5)
+        fingerprint: dict[str, str] = {}  # noqa: RUF012
+
+        async def play(self, policy: Policy, goal: int, seed: int) -> Episode:
+            raise error
+
+    async def main() -> list[EpisodeFailed]:
         engine, config = FakeEngine(), Config(pairs=2, goals=1, updates=1, max_lag=0, retries=2)
         events: list[Event] = []
         dispatcher = Dispatcher(config, 5, events.append)
-        task = Playing(raising(ValueError("no")))
         async with engine.seat(Member(0)) as seat:
-            player = Player(task, engine, config, dispatcher, events.append)
+            player = Player(Referee(Failing(), engine, config), dispatcher, events.append)
             await player._episode(seat, await dispatcher.claim(), 3)
-        return [(event.goal, event.excused) for event in events if isinstance(event, EpisodeFailed)]
+        return [event for event in events if isinstance(event, EpisodeFailed)]
 
-    assert virtual(main()) == [(3, False), (3, False), (3, True)]
+    events = virtual(main())
+    assert [event.excused for event in events] == told
+    assert {event.goal for event in events} == {3}
+    assert {event.kind for event in events} == {"context" if isinstance(error, ContextOverflow) else "environment"}

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from aes.config import Config
-from aes.events import Evaluated, Event, Measured, Updated
+from aes.events import EpisodeFailed, Evaluated, Event, Measured, Updated
 from aes.metrics import Metrics
 from aes.types import Measurement, Proposal, Term, Update
 from cli.board import Board
@@ -66,6 +66,8 @@ def test_the_frame_tells_what_a_person_watches() -> None:
     scene = Scene()
     scene.tell(measured(64, 2000), Evaluated(0, (0.2, 0.4), 0, 0, 1.0), updated(0, idle=0.02))
     scene.tell(Evaluated(1, (0.6, 0.8), 1, 0, 1.0), updated(1))
+    scene.tell(EpisodeFailed(0, 1, "environment", "x", False), EpisodeFailed(0, 1, "timeout", "no \x1b[2J end", True))
+    scene.tell(EpisodeFailed(0, 2, "timeout", "no \x1b[2J end" + " at all" * 99, True))
     scene.hands.now = 10.0
     text = scene.text()
     for said in (
@@ -81,9 +83,12 @@ def test_the_frame_tells_what_a_person_watches() -> None:
         "4/4 + evaluation",
         "the engines are busy",
         "6.4 episodes/s   200 tokens/s",
-        "1 failed",
+        "2 failed (2 timeout), 1 tried again   0 updates skipped",
+        "  last   timeout: no [2J end at all at all",
     ):
         assert said in text
+    assert "\x1b" not in text
+    assert len(text.splitlines()) < 25
     assert "! " not in text
 
 
