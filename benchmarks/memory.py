@@ -1,0 +1,80 @@
+"""Long runs stay flat: resident memory over 2,000 updates of the fake engine and 200 of vLLM, driver and engine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from aes import Config, Run
+from aes.engine.fake import FakeEngine
+from aes.engine.model import BaseModel
+from aes.engine.options import VllmOptions
+from aes.engine.pool import Pool
+from aes.engine.vllm import VllmEngine
+from aes.events import Updated
+from aes.protocols import Engine
+from benchmarks.measure import Figure
+from cli.settings import resolve
+from envs.webshop import Catalog, WebShop, pocket
+
+SAMPLES = 40
+
+
+def figures(repetitions: int) -> list[Figure]:
+    """Growth per 1,000 updates after the first quarter, by a straight line through the samples; run once."""
+    return [*asyncio.run(_fake()), *asyncio.run(_vllm())]
+
+
+async def _fake() -> list[Figure]:
+    config = Config(updates=2000, pairs=4, goals=4, max_lag=2, eval_every=100, eval_goals=20, max_tokens=1024, lr=0.5)
+    return await _grown("fake engine", WebShop(Catalog.generate(200)), FakeEngine(), config)
+
+
+async def _vllm() -> list[Figure]:
+    settings, _ = resolve({"updates": 200, "pairs": 4, "goals": 4, "eval_every": 20, "eval_goals": 20, "max_lag": 2})
+    catalog = Catalog.generate()
+    model = BaseModel.inspect(str(pocket.ensure(catalog)))
+    async with Pool([VllmEngine(model, settings.lora, VllmOptions(slots=8, cache_gib=1))]) as pool:
+        return await _grown("vLLM", WebShop(catalog), pool, settings.config)
+
+
+async def _grown(name: str, task: WebShop, engine: Engine, config: Config) -> list[Figure]:
+    every = config.updates // SAMPLES
+    versions, samples = list[int](), list[tuple[float, float]]()
+    with tempfile.TemporaryDirectory() as folder:
+        async with Run(task, engine, config, Path(folder) / "run") as run:
+            async for event in run:
+                if isinstance(event, Updated) and event.update.version % every == 0:
+                    versions.append(event.update.version)
+                    samples.append(await asyncio.to_thread(_resident_mib))
+    found = []
+    for who, values in zip(("driver", "engine"), zip(*samples, strict=True), strict=True):
+        if max(values) > 0:
+            warm = len(values) // 4
+            slope = float(np.polyfit(versions[warm:], values[warm:], 1)[0])
+            detail = {"first MiB": values[0], "warm MiB": values[warm], "last MiB": values[-1]}
+            found.append(
+                Figure(f"memory of the {who}, {config.updates} updates, {name}", "MiB/1,000", [slope * 1e3], detail)
+            )
+    return found
+
+
+def _resident_mib() -> tuple[float, float]:
+    """Resident memory of this process and of all processes below it."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,rss=,comm="], capture_output=True, text=True, check=True).stdout
+    rows = [(int(pid), int(parent), int(rss), comm) for pid, parent, rss, comm in map(_fields, listed.splitlines())]
+    below = {os.getpid()}
+    while found := {pid for pid, parent, _, comm in rows if parent in below and comm != "ps"} - below:
+        below |= found
+    mine = sum(rss for pid, _, rss, _ in rows if pid == os.getpid())
+    return mine / 1024, sum(rss for pid, _, rss, _ in rows if pid in below) / 1024 - mine / 1024
+
+
+def _fields(line: str) -> tuple[str, str, str, str]:
+    pid, parent, rss, comm = line.split(maxsplit=3)
+    return pid, parent, rss, comm
