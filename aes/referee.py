@@ -67,7 +67,7 @@ class Referee:
         playing = asyncio.create_task(watched)
         late, waits_at = False, ""
         try:
-            late = not (await asyncio.wait([playing], timeout=self._limit))[0]
+            late = await self._is_late(playing, watched)
         finally:
             if not playing.done():
                 waits_at = watched.waits_at()
@@ -75,6 +75,16 @@ class Referee:
             if playing.done() and not playing.cancelled():
                 playing.exception()  # seen, so that asyncio does not report it when we are cancelled
         return self._ruling(playing, watched, late, waits_at)
+
+    async def _is_late(self, playing: asyncio.Task[object], watched: Watched[object]) -> bool:
+        """Wait for a play to end, or until its time is up, to which is added what other plays have held up the loop."""
+        left, lost = self._limit, self._watchdog.held_up
+        while left is None or left > 0:
+            if (await asyncio.wait([playing], timeout=left))[0]:
+                return False
+            lost, before = self._watchdog.held_up - watched.held_up, lost
+            left = lost - before
+        return True
 
     async def _call(self, policy: Policy, goal: Any, seed: int) -> object:
         return await self.task.play(policy, goal, seed)

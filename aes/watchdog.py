@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ctypes
+import math
 import sys
 import threading
 import time
@@ -30,11 +31,17 @@ class EpisodeTimeout(asyncio.CancelledError):
 
 
 class Watchdog:
-    """Times the steps of watched plays while it is entered. Entering and leaving belong in the loop's thread."""
+    """Times the steps of watched plays while it is entered. Entering and leaving belong in the loop's thread.
+
+    Attributes:
+        held_up: seconds for which long steps have held up the loop so far.
+    """
 
     def __init__(self, limit: float | None) -> None:
         """`limit` is in seconds; with None, no thread is started and nothing is stopped."""
+        self.held_up = 0.0
         self._limit = limit
+        self._long = min(1.0, limit / 10) if limit else math.inf
         self._thread: threading.Thread | None = None
         self._loop_thread = 0
         self._running: Watched[Any] | None = None
@@ -57,24 +64,27 @@ class Watchdog:
 
     def enter(self, watched: Watched[Any]) -> None:
         """A step begins."""
-        watched.began = time.monotonic()
+        watched.began = watched.timed_from = time.monotonic()
         self._running = watched
 
-    def leave(self) -> None:
+    def leave(self, watched: Watched[Any]) -> None:
         """A step has ended; an exception that was sent to it strikes in here at the latest."""
         with self._lock:
             self._running = None
+        if (seconds := time.monotonic() - watched.began) > self._long:
+            self.held_up += seconds
+            watched.held_up += seconds
 
     def _watch(self, limit: float) -> None:
         while not self._over.wait(min(1.0, limit / 4)):
             with self._lock:
                 watched = self._running
-                if watched is not None and time.monotonic() - watched.began > limit:
+                if watched is not None and time.monotonic() - watched.timed_from > limit:
                     self._stop(watched)
 
     def _stop(self, watched: Watched[Any]) -> None:
         """Raise EpisodeTimeout in the step; again after as long, where the play has caught it and goes on."""
-        watched.began = time.monotonic()
+        watched.timed_from = time.monotonic()
         watched.stopped_at = place.running(sys._current_frames().get(self._loop_thread), __file__)
         thread, error = ctypes.c_ulong(self._loop_thread), ctypes.py_object(EpisodeTimeout)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, error)
@@ -85,11 +95,13 @@ class Watched(Coroutine[Any, Any, T]):
 
     Attributes:
         began: when its present step began.
+        timed_from: the same, or when that step was last stopped.
+        held_up: seconds for which its long steps have held up the loop so far.
         stopped_at: where the watchdog has stopped it, in words; None if it hasn't.
     """
 
     def __init__(self, coroutine: Coroutine[Any, Any, T], watchdog: Watchdog) -> None:
-        self.began = 0.0
+        self.began = self.timed_from = self.held_up = 0.0
         self.stopped_at: str | None = None
         self._coroutine = coroutine
         self._watchdog = watchdog
@@ -129,6 +141,6 @@ class Watched(Coroutine[Any, Any, T]):
             return advance(*arguments)
         finally:
             try:
-                self._watchdog.leave()
+                self._watchdog.leave(self)
             except EpisodeTimeout:
-                self._watchdog.leave()
+                self._watchdog.leave(self)

@@ -15,8 +15,10 @@ from aes import ChatTask, Config, Episode, Run
 from aes.engine.fake import FakeEngine
 from aes.errors import EngineError
 from aes.events import EpisodeFailed, Updated
+from aes.referee import Referee
+from aes.types import Member
 from aes.watchdog import EpisodeTimeout, Watchdog, Watched
-from tests.aes.test_referee import GOOD, once
+from tests.aes.test_referee import GOOD, Playing, once
 
 LIMIT = 0.1
 
@@ -68,6 +70,27 @@ async def test_time_spent_waiting_is_not_computing() -> None:
         return GOOD
 
     assert reason(await once(play, episode_seconds=LIMIT)).startswith("not over after 0.1 s")
+
+
+async def test_what_others_have_held_up_is_not_held_against_a_play() -> None:
+    """Else one play that computes for ever would cost all that are under way, and again when it is tried again."""
+
+    async def patient() -> Any:
+        await asyncio.sleep(LIMIT / 2)
+        return GOOD
+
+    class Mixed(Playing):
+        async def play(self, policy: Any, goal: Any, seed: int) -> Episode:
+            if goal == 0:
+                spin()
+            return await super().play(policy, goal, seed)
+
+    engine = FakeEngine()
+    with Referee(Mixed(patient), engine, Config(retries=2, episode_seconds=LIMIT)) as referee:
+        async with engine.seat(Member(0)) as seat:
+            failing, *others = await asyncio.gather(*(referee.play(seat, goal, 0) for goal in (0, 1, 2)))
+    assert reason(failing).startswith("computed for")
+    assert others == [GOOD, GOOD]
 
 
 async def test_a_play_can_clean_up_and_its_own_errors_change_nothing() -> None:
@@ -151,11 +174,11 @@ def test_a_step_that_ends_as_it_is_stopped_ends_nobody_else(how: str) -> None:
     class Eager(Watchdog):
         """Stops every step at its very end, just before it could not be stopped any more."""
 
-        def leave(self) -> None:
+        def leave(self, watched: Watched[Any]) -> None:
             with self._lock:
                 if self._running is not None and self._running.stopped_at is None:
                     self._stop(self._running)
-            super().leave()
+            super().leave(watched)
 
     async def play() -> str:
         if how == "raises":
