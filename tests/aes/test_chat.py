@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -12,10 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aes import ChatTask, Completion, Message
+from aes import ChatTask, Completion, Config, Message
 from aes.chat import turn_seed
+from aes.engine.fake import FakeEngine
 from aes.failures import checked
 from aes.protocols import Environment, Task
+from aes.referee import Referee
+from aes.types import Member
 
 
 class Script:
@@ -96,6 +100,76 @@ async def test_an_environment_may_be_waited_for() -> None:
     waited = await ChatTask("far", lambda goal: Far(far), (0,), ()).play(Parrot(), 0, 7)
     assert waited == await task_of(near).play(Parrot(), 0, 7)
     assert (far.seed, far.told) == (near.seed, near.told)
+
+
+# In a thread
+
+
+async def test_a_threaded_environment_is_made_and_asked_in_one_other_thread() -> None:
+    class Bound(Script):
+        """Minds in which thread it is used, as a database connection does."""
+
+        def __init__(self) -> None:
+            super().__init__([0.25, 0.5])
+            self.threads = {threading.get_ident()}
+
+        def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+            self.threads.add(threading.get_ident())
+            return super().step(text)
+
+    made: list[Bound] = []
+
+    def make(goal: Any) -> Bound:
+        made.append(Bound())
+        return made[-1]
+
+    task = ChatTask("bound", make, (0,), (), threaded=True)
+    episodes = await asyncio.gather(*(task.play(Parrot(), 0, 7) for _ in range(3)))
+    assert episodes == [await task_of(Script([0.25, 0.5])).play(Parrot(), 0, 7)] * 3
+    used = [env.threads for env in made]
+    assert all(len(threads) == 1 for threads in used)
+    assert len(set.union(*used)) == 3
+    assert threading.get_ident() not in set.union(*used)
+
+
+async def test_a_threaded_environment_may_be_waited_for_too() -> None:
+    far = Script([0.25, 0.0])
+    task = ChatTask("far", lambda goal: Far(far), (0,), (), threaded=True)
+    assert (await task.play(Parrot(), 0, 7)).fitness == 0.25
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), StopIteration(), asyncio.CancelledError(), BaseException("panic")])
+async def test_what_a_threaded_environment_raises_arrives(error: BaseException) -> None:
+    class Raising(Script):
+        def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+            raise error
+
+    with pytest.raises(RuntimeError if isinstance(error, StopIteration) else type(error)):
+        await task_of(Raising([]), threaded=True).play(Parrot(), 0, 0)
+
+
+async def test_the_loop_goes_on_while_a_thread_is_stuck_and_the_time_limit_leaves_it() -> None:
+    stuck = threading.Event()
+
+    class Stuck(Script):
+        def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+            stuck.wait(20)
+            return super().step(text)
+
+    for thread in threading.enumerate():  # of the tests before: on their way out
+        if thread.name == "aes environment":
+            thread.join(5)
+    task, engine, config = task_of(Stuck([0]), threaded=True), FakeEngine(), Config(retries=0, episode_seconds=0.05)
+    with Referee(task, engine, config) as referee:
+        async with engine.seat(Member(0)) as seat:
+            episode = await referee.play(seat, 0, 0)
+    assert episode.failure is not None
+    assert episode.failure.kind == "timeout"
+    (left,) = [thread for thread in threading.enumerate() if thread.name == "aes environment"]
+    assert left.daemon
+    stuck.set()
+    left.join(5)
+    assert not left.is_alive()
 
 
 async def test_cancelling_an_episode_ends_the_wait() -> None:
