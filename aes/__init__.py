@@ -5,7 +5,7 @@ from aes.config import Config, Lora
 from aes.errors import AesError
 from aes.protocols import AsyncEnvironment, Engine, Environment, Policy, Task
 from aes.runtime import Run
-from aes.types import Completion, Episode, Message
+from aes.types import Completion, Episode, Failure, Message
 
 __all__ = [
     "AesError",
@@ -16,6 +16,7 @@ __all__ = [
     "Engine",
     "Environment",
     "Episode",
+    "Failure",
     "Lora",
     "Message",
     "Policy",

@@ -14,6 +14,7 @@ from aes import (
     Engine,
     Environment,
     Episode,
+    Failure,
     Lora,
     Message,
     Policy,
@@ -62,6 +63,8 @@ class Agent:
     async def play(self, policy: Policy, goal: Any, seed: int) -> Episode:
         messages: list[Message] = [{"role": "user", "content": str(goal)}]
         reply: Completion = await policy.complete(messages, max_tokens=8, temperature=0.5, seed=seed, stop=["\n"])
+        if not reply.text:
+            return Episode(fitness=0.0, success=False, turns=1, tokens=0, failure=Failure("environment", "no words"))
         return Episode(fitness=float(goal in reply.text), success=True, turns=1, tokens=len(reply.token_ids))
 
 
