@@ -68,7 +68,7 @@ class Centre:
 
     def digest(self) -> str:
         """A hash of the newest version's bytes: equal exactly when the bits are."""
-        return hashlib.blake2b(self._versions[self.newest].cpu().numpy().tobytes(), digest_size=16).hexdigest()
+        return hashlib.blake2b(self._versions[self.newest].cpu().numpy().data, digest_size=16).hexdigest()
 
     def _distance(self, version: int) -> float:
         if version not in self._versions:

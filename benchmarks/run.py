@@ -1,6 +1,6 @@
 """Run every benchmark: a table on the terminal and `benchmarks/results.json`.
 
-python benchmarks/run.py [--repetitions N] [NAME ...]     names: turn_cost, webshop, million, lag, memory
+python benchmarks/run.py [--repetitions N] [NAME ...]     names: turn_cost, update_cost, webshop, million, lag, memory
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks import lag, memory, turn_cost, webshop
+from benchmarks import lag, memory, turn_cost, update_cost, webshop
 
 ALL = {
     "turn_cost": turn_cost.figures,
+    "update_cost": update_cost.figures,
     "webshop": webshop.figures,
     "million": webshop.million,
     "lag": lag.figures,

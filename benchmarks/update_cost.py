@@ -1,0 +1,70 @@
+"""The cost of an update: 32 pairs at LoRA sizes from 10^5 to 10^8, against drawing and adding as many normals.
+
+That is the floor, which any implementation has at least: 32 vectors of normals, each added to one vector.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from aes.centre import Centre
+from aes.types import Term, Update
+from benchmarks.measure import Figure
+
+PAIRS = 32
+SIZES = (10**5, 10**6, 10**7, 10**8)
+
+
+def figures(repetitions: int) -> list[Figure]:
+    """Per size, milliseconds of an update over the floor's; the largest is measured once."""
+    return [_figure(size, repetitions if size < 10**8 else 1) for size in SIZES]
+
+
+def _figure(size: int, repetitions: int) -> Figure:
+    centre = Centre(torch.zeros(size))
+    updates, floors = [], []
+    for version in range(repetitions):
+        update = Update(version, tuple(Term(version * PAIRS + pair, 0.01) for pair in range(PAIRS)))
+        updates.append(_milliseconds(centre.advance, update))
+        floors.append(_milliseconds(_floor, size, version))
+    detail = {"update ms": sum(updates) / len(updates), "floor ms": sum(floors) / len(floors)}
+    detail |= {"vector MiB": size * 4 / 2**20, "added MiB": _peak_mib(size)}
+    ratios = [update / floor for update, floor in zip(updates, floors, strict=True)]
+    return Figure(f"update of {PAIRS} pairs / floor, {size:,} parameters", "x", ratios, detail)
+
+
+def _floor(size: int, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    total = torch.zeros(size)
+    for _ in range(PAIRS):
+        total.add_(torch.randn(size, generator=generator), alpha=0.01)
+
+
+def _peak_mib(size: int) -> float:
+    """Memory that an update adds at its height, the new version included, in a process of its own."""
+    with multiprocessing.get_context("spawn").Pool(1) as alone:
+        return alone.apply(_added_mib, (size,))
+
+
+def _added_mib(size: int) -> float:
+    centre = Centre(torch.zeros(size))
+    Path("/proc/self/clear_refs").write_text("5")  # begin the record of the most memory anew (Linux)
+    before = _most_mib()
+    centre.advance(Update(0, tuple(Term(pair, 0.01) for pair in range(PAIRS))))
+    return _most_mib() - before
+
+
+def _most_mib() -> float:
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
+
+
+def _milliseconds(work: Callable[..., object], *arguments: object) -> float:
+    began = time.perf_counter()
+    work(*arguments)
+    return (time.perf_counter() - began) * 1e3
