@@ -4,34 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from aes.config import Settings
 from aes.errors import ConfigError, RunFailed
-from aes.events import Event, Inherited, Resumed, Started
+from aes.events import Event, Inherited, Resumed, Started, Updated
 from aes.failures import summary
 from aes.journal import Journal, to_json, writing
 from aes.past import Past
+from aes.protocols import Engine
 from aes.referee import Referee
 from aes.replay import BASIS, rebuild
+from aes.together import together
 from aes.types import Member
 
 CALIBRATION_GOALS = 64
+
+Persist = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
 @dataclass(frozen=True)
 class Beginning:
     """How one run begins: afresh, with its own past, or with that of the run it is forked from.
 
-    `about` is kept in the journal for whoever resumes the run.
+    `about` is kept in the journal for whoever resumes the run; `memory` is what a run without a journal has.
     """
 
     referee: Referee
     folder: Path | None
     about: Settings | None
     past: Past | None
+    memory: Past = field(default_factory=lambda: Past(Path(), {}))
 
     @property
     def resuming(self) -> bool:
@@ -63,20 +68,37 @@ class Beginning:
             raise ConfigError(f"run folder {folder}: {error.strerror} (choose another --run-dir)") from None
         return journal
 
-    async def prepare(self, emit: Callable[[Event], None], due: Collection[int]) -> None:
-        """Have the engine hold version 0, or what the past has come to and the versions in `due` below it."""
-        if self.past is None or self.past.started is None:
-            await self._start(emit)
+    async def prepare(self, persist: Persist, emit: Callable[[Event], None], due: Collection[int]) -> None:
+        """Have the engine hold version 0, or what the past has come to and the versions in `due` below it.
+
+        `persist` tries what it is given again where an engine is lost in it.
+        """
+        past = self.past
+        if past is None or past.started is None:
+            await persist(lambda: self._start(emit))
             return
         if not self.resuming:
-            self._inherit(self.past, emit)
+            self._inherit(past, emit)
         engine, config = self.referee.engine, self.referee.config
-        open_versions = {proposal.version for proposal in self.past.open.values()}
-        recent = range(max(0, self.past.version - config.max_lag), self.past.version)
+        open_versions = {proposal.version for proposal in past.open.values()}
+        recent = range(max(0, past.version - config.max_lag), past.version)
         keep = {*recent, *due, *open_versions}
-        await rebuild(engine, self.past, self.past.version, config.sigma, self._basis, keep)
+        await persist(lambda: rebuild(engine, past, past.version, config.sigma, self._basis, keep))
         if self.resuming:
-            emit(Resumed(self.past.version))
+            emit(Resumed(past.version))
+
+    def remember(self, event: Event) -> None:
+        """Keep what `rebuild` needs of a run without a journal; a listener for the bus."""
+        if isinstance(event, Started | Updated):
+            self.memory.apply(event)
+
+    async def rebuild(self, engine: Engine, version: int, keep: Collection[int]) -> None:
+        """Have an engine that was just opened hold a version that the run has made, and those in `keep` below it.
+
+        Raises DigestMismatch where what is made is not what the run had.
+        """
+        past = self.memory if self.folder is None else await Past.recall(self.folder)
+        await rebuild(engine, past, version, self.referee.config.sigma, self._basis, keep)
 
     async def _start(self, emit: Callable[[Event], None]) -> None:
         """Make version 0, from what the base model sees where the adapters need that."""
@@ -95,12 +117,10 @@ class Beginning:
 
     async def _calibrate(self) -> None:
         """Have the base model play the first training goals. Raises RunFailed when it can play none."""
-        async with self.referee.engine.seat(Member(0)) as seat, asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(self.referee.play(seat, goal, seed))
-                for seed, goal in enumerate(self.referee.task.train_goals[:CALIBRATION_GOALS])
-            ]
-        failures = [task.result().failure for task in tasks]
+        goals = self.referee.task.train_goals[:CALIBRATION_GOALS]
+        async with self.referee.engine.seat(Member(0)) as seat:
+            episodes = await together(self.referee.play(seat, goal, seed) for seed, goal in enumerate(goals))
+        failures = [episode.failure for episode in episodes]
         if all(failures):
             raise RunFailed(f"all {len(failures)} calibration episodes failed: {summary(filter(None, failures))}")
 

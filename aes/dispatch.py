@@ -119,6 +119,13 @@ class Dispatcher:
             async with self._changed:
                 self._changed.notify_all()
 
+    async def give_back(self, job: Job) -> None:
+        """Have a member played again before all others: its engine was lost."""
+        if job.proposal.index in self._results:
+            self._jobs.appendleft(job)
+            async with self._changed:
+                self._changed.notify_all()
+
     async def gather(self, version: int) -> Sequence[Measurement]:
         """The measurements that the update of `version` consumes; waits until the schedule allows the update."""
         async with self._changed:

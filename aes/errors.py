@@ -5,6 +5,7 @@
     |  |- ConfigError                 settings that contradict each other or a limit
     |  `- DataError                   a file that is missing, broken or not what it should be
     |- EngineError (RuntimeError)     the engine cannot go on
+    |  |- EngineLost                  it died or hangs; opened anew it can do everything again
     |  |- EngineMissing (UsageError)  the library behind it is not installed
     |  |- CanaryFailed                adapters are not applied as they should be
     |  `- DigestMismatch              engines disagree about the centre
@@ -39,6 +40,10 @@ class DataError(UsageError):
 
 class EngineError(AesError, RuntimeError):
     """An engine that cannot go on."""
+
+
+class EngineLost(EngineError):
+    """An engine that died or no longer answers. What it was doing is lost; a run opens it anew and does that again."""
 
 
 class EngineMissing(EngineError, UsageError):

@@ -9,11 +9,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from aes.errors import EngineLost
 from aes.events import Evaluated, Event
 from aes.failures import summary
 from aes.past import Past
 from aes.protocols import Seat
 from aes.referee import Referee
+from aes.together import together
 from aes.types import Episode, Member
 
 
@@ -54,10 +56,18 @@ class Evaluator:
         """Evaluate and export versions as they come, until told that no more will."""
         while (version := await self._versions.get()) is not None:
             if self._goals and version not in self._evaluated:
-                self._emit(await evaluate(self._referee, version, self._goals))
+                self._emit(await self._evaluate(version))
             if self._folder is not None:
                 await self._referee.engine.export(version, self._snapshot(version))
             del self._pinned[version]
+
+    async def _evaluate(self, version: int) -> Evaluated:
+        """Evaluate a version, from the start again where its engine is lost meanwhile."""
+        while True:
+            try:
+                return await evaluate(self._referee, version, self._goals)
+            except EngineLost:
+                continue
 
     def _wanted(self, version: int) -> bool:
         every = self._config.eval_every
@@ -76,9 +86,9 @@ async def evaluate(referee: Referee, version: int, goals: Sequence[Any]) -> Eval
     began = asyncio.get_running_loop().time()
     episodes: list[Episode | None] = [None] * len(goals)
     left = iter(enumerate(goals))
-    async with referee.engine.seat(Member(version)) as seat, asyncio.TaskGroup() as group:
-        for _ in range(min(referee.config.eval_concurrency, len(goals))):
-            group.create_task(_play_on(referee, seat, left, episodes))
+    async with referee.engine.seat(Member(version)) as seat:
+        side_by_side = range(min(referee.config.eval_concurrency, len(goals)))
+        await together(_play_on(referee, seat, left, episodes) for _ in side_by_side)
     played = [episode for episode in episodes if episode is not None]
     failures = [episode.failure for episode in played if episode.failure is not None]
     return Evaluated(

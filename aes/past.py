@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from aes.errors import DataError
 from aes.events import Dispatched, Dropped, Evaluated, Event, Finished, Inherited, Measured, Started, Updated
 from aes.types import Measurement, Proposal, Update
 
+_AT_ONCE = 32  # events of one turn: a millisecond or two
 _KINDS = {kind.__name__: TypeAdapter(kind) for kind in get_args(Event)}
 
 
@@ -61,16 +63,31 @@ class Past:
     @classmethod
     def read(cls, folder: Path, listen: Callable[[Event], None] = lambda event: None) -> Past:
         """Read a run folder; `listen` hears every event again. Raises DataError for what is no run or a broken one."""
+        past, events = cls._begin(folder)
+        for seconds, event in events:
+            past.apply(event)
+            past.seconds = seconds
+            listen(event)
+        return past
+
+    @classmethod
+    async def recall(cls, folder: Path) -> Past:
+        """Read the folder of a run that goes on; other tasks have their turns meanwhile. Raises DataError."""
+        past, events = cls._begin(folder)
+        for number, (_, event) in enumerate(events):
+            past.apply(event)
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)
+        return past
+
+    @classmethod
+    def _begin(cls, folder: Path) -> tuple[Past, Iterator[tuple[float, Event]]]:
         records = journal.read(folder)
         header = next(records, None)
         if header is None:
             raise DataError(f"run {folder}: its journal is empty (nothing was begun; delete the folder)")
         past = cls(folder, {name: header[name] for name in ("config", "about", "task", "engine")})
-        for seconds, event in _events(folder, records):
-            past.apply(event)
-            past.seconds = seconds
-            listen(event)
-        return past
+        return past, _events(folder, records)
 
     def cut(self, version: int) -> Past:
         """The start of a run of its own at one version of this one. Raises DataError where there is no such version."""

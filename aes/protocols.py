@@ -116,7 +116,7 @@ class Seat(Protocol):
     """One member's place in an engine: its adapter is loaded, or will be at the first request."""
 
     async def generate(self, prompt: Sequence[int], sampling: Sampling) -> Completion:
-        """Answer token ids. Cancelling aborts the request. Raises GenerationFailed or EngineError."""
+        """Answer token ids. Cancelling aborts the request. Raises GenerationFailed, or EngineLost ever after."""
         ...
 
 
@@ -124,6 +124,8 @@ class Engine(Protocol):
     """What serves members: vLLM on one device, several of them behind one front, or a fake.
 
     An engine is an async context manager; entering it loads the model, leaving it ends every process it started.
+    One that dies or hangs is lost: whatever is asked of it raises EngineLost, `lost` returns, and its seats are void
+    for good. Left and entered again it is as new; leaving one that is not open does nothing.
     """
 
     @property
@@ -160,6 +162,10 @@ class Engine(Protocol):
 
     async def __aexit__(self, *exc: object) -> None: ...
 
+    async def lost(self) -> str:
+        """Wait until the engine dies or hangs; why."""
+        ...
+
     def seat(self, member: Member) -> AbstractAsyncContextManager[Seat]:
         """A place for one member until the context is left."""
         ...
@@ -177,7 +183,10 @@ class Engine(Protocol):
         ...
 
     async def advance(self, update: Update, keep: Collection[int], lags: Collection[int]) -> Advanced:
-        """Apply an update; keep only the versions in `keep` and the newest. Raises EngineError, DigestMismatch."""
+        """Apply an update; keep only the versions in `keep` and the newest.
+
+        Raises EngineError, DigestMismatch; after EngineLost nobody knows whether it was applied.
+        """
         ...
 
     async def export(self, version: int, folder: Path) -> None:

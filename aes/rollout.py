@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Callable
 
 from aes.dispatch import Dispatcher, Job
+from aes.errors import EngineLost
 from aes.events import EpisodeFailed, Event
 from aes.protocols import Seat
 from aes.referee import Referee
+from aes.together import together
 from aes.types import Episode, Failure
 
 
@@ -32,14 +34,15 @@ class Player:
                 if not scope.expired():
                     raise
                 continue  # the proposal was dropped
+            except EngineLost:
+                await self._dispatcher.give_back(job)
+                continue
             await self._dispatcher.deliver(job, episodes)
 
     async def _play(self, job: Job) -> list[Episode]:
         """All goals of one member at once."""
         async with self._referee.engine.seat(job.member) as seat:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._episode(seat, job, goal)) for goal in job.proposal.goals]
-            return [task.result() for task in tasks]
+            return await together(self._episode(seat, job, goal) for goal in job.proposal.goals)
 
     async def _episode(self, seat: Seat, job: Job, goal: int) -> Episode:
         """One goal, every failed try of which is told."""

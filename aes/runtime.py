@@ -4,6 +4,7 @@
     clock     --gather/release--> dispatcher     the only finite loop; waits for measurements the schedule allows
     clock     --advance--> engine                seeds and coefficients; the new version is then live
     clock     --version--> evaluator             evaluates the centre beside training; waits for versions
+    reviver   --journal--> engine                opens a lost engine again and rebuilds its versions; waits for a loss
     everybody --events--> journal, metrics, stream
 
 When the clock has applied its last update and the evaluator has caught up, players are cancelled and the run is
@@ -22,6 +23,8 @@ from aes.checks import check, same
 from aes.clock import Clock
 from aes.config import Config, Settings
 from aes.dispatch import Dispatcher
+from aes.engine.pool import Pool
+from aes.engine.revival import Reviver
 from aes.errors import ConfigError, DataError, raise_bare
 from aes.evaluation import Evaluator
 from aes.events import Bus, Finished, Stream
@@ -37,7 +40,8 @@ class Run:
     """One training run. Enter it, iterate over its events if you like, leave it.
 
     Leaving waits for nothing: leave early and the run is cancelled; `await run.wait()` or iterate to the end to let it
-    finish. The engine must be open and is left open. Without a folder nothing is written.
+    finish. The engine must be open and is left open; one that dies or hangs is opened again, and what it was doing is
+    done again. Without a folder nothing is written.
 
     Example:
         async with FakeEngine() as engine, Run(task, engine, Config(updates=10)) as run:
@@ -62,7 +66,8 @@ class Run:
         check(task, engine, config)
         self.config = config
         self.metrics = Metrics(folder / "metrics.jsonl" if folder else None)
-        self._referee = Referee(task, engine, config)
+        self._pool = Pool.around(engine)
+        self._referee = Referee(task, self._pool, config)
         self._beginning = Beginning(self._referee, folder, about, past)
         self._stack = contextlib.ExitStack()
         self._bus = Bus()
@@ -113,14 +118,15 @@ class Run:
             past = self._open()
             evaluator = Evaluator(referee, self._beginning.folder, past, self._bus.emit)
             due = evaluator.due(past.version if past else 0)
-            await self._beginning.prepare(self._bus.emit, due)
+            reviver = Reviver(self._pool, self._beginning.rebuild, self._bus.emit)
+            await self._beginning.prepare(reviver.persist, self._bus.emit, due)
         except BaseException as error:
             self._close()
             raise_bare(error)
         await self._group.__aenter__()
         self._dispatcher = Dispatcher(self.config, len(referee.task.train_goals), self._bus.emit, past)
         clock = Clock(
-            referee.engine,
+            self._pool,
             self.config,
             self._dispatcher,
             self.players,
@@ -128,6 +134,7 @@ class Run:
             lambda: evaluator.pinned,
             evaluator.reached,
         )
+        self._tasks.append(self._group.create_task(reviver.run(), name="reviver"))
         for number in range(self.players):
             player = Player(referee, self._dispatcher, self._bus.emit)
             self._tasks.append(self._group.create_task(player.run(), name=f"player {number}"))
@@ -169,7 +176,7 @@ class Run:
     @property
     def players(self) -> int:
         """Members in flight at most."""
-        return self.config.in_flight or self._referee.engine.slots
+        return self.config.in_flight or self._pool.slots
 
     def summary(self) -> dict[str, Any]:
         """What the run came to, as plain values: the content of `summary.json`."""
@@ -185,8 +192,7 @@ class Run:
             self.metrics.forget_file()
             past = Past.read(past.folder, self.metrics)
             self._began -= past.seconds
-        if self._journal is not None:
-            self._bus.subscribe(self._journal)
+        self._bus.subscribe(self._journal or beginning.remember)
         self._bus.subscribe(self.metrics)
         self._bus.subscribe(self._stream.put)
         return past

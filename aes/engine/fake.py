@@ -14,8 +14,8 @@ import asyncio
 import re
 import zlib
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from functools import lru_cache
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Self
 
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 
 from aes.centre import Centre
+from aes.engine.life import Life
 from aes.types import Advanced, Completion, Member, Message, Sampling, Update
 
 Latency = Callable[[Member, int], float]
@@ -52,7 +53,7 @@ class TextCodec:
 
 
 class FakeEngine:
-    """Serves members of a linear policy in this process.
+    """Serves members of a linear policy in this process. It can die and hang like one that has a process of its own.
 
     Args:
         replies: what the policy may say where the prompt offers no `verb[argument]`.
@@ -73,6 +74,9 @@ class FakeEngine:
         self._dim = dim
         self._latency = latency
         self._centre = Centre(torch.zeros(dim))
+        self._life = Life("fake")
+        self._answering = asyncio.Event()
+        self._answering.set()
         self._seated = 0
 
     @property
@@ -86,53 +90,96 @@ class FakeEngine:
         return (("fake", self._seated),)
 
     async def __aenter__(self) -> Self:
+        """Begin anew after a death: nothing is known of any version."""
+        if self._life.over:
+            self._life = Life("fake")
+            self._centre = Centre(torch.zeros(self._dim))
+            self._answering.set()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         return None
 
+    def kill(self, reason: str = "its process was killed") -> None:
+        """Die: whoever waits for an answer, or asks for anything later, is told EngineLost until it is opened again."""
+        self._life.end(reason)
+
+    def hang(self, noticed_after: float) -> None:
+        """Answer nothing any more; it counts as dead after so many seconds."""
+        self._answering.clear()
+        life = self._life
+        asyncio.get_running_loop().call_later(noticed_after, life.end, f"no answer for {noticed_after:g} s")
+
+    async def lost(self) -> str:
+        """Wait until it dies; why."""
+        return await self._life.ended()
+
     @asynccontextmanager
     async def seat(self, member: Member) -> AsyncIterator[FakeSeat]:
         """Build the member's weights and keep them until the context is left."""
+        self._life.check()
         self._seated += 1
         try:
             weights = self._centre.member(member).numpy().astype(np.float64)
-            yield FakeSeat(member, weights, self._replies, self._latency)
+            yield FakeSeat(member, weights, self._replies, self._latency, partial(self.working, self._life))
         finally:
             self._seated -= 1
 
     async def observe(self, on: bool) -> None:
         """Nothing to record."""
+        async with self.working():
+            pass
 
     async def start(self, seed: int, sigma: float, basis: Path) -> tuple[str, int]:
         """Version 0: all zeros, so every reply ties and the first is given."""
-        self._centre = Centre(torch.zeros(self._dim))
-        return self._centre.digest(), self._dim
+        async with self.working():
+            self._centre = Centre(torch.zeros(self._dim))
+            return self._centre.digest(), self._dim
 
     async def advance(self, update: Update, keep: Collection[int], lags: Collection[int]) -> Advanced:
         """Apply an update."""
-        return self._centre.advance(update, keep, lags)
+        async with self.working():
+            return self._centre.advance(update, keep, lags)
 
     async def export(self, version: int, folder: Path) -> None:
         """Write theta as safetensors (a linear policy has no PEFT form)."""
-        await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-        await asyncio.to_thread(save_file, {"theta": self._centre.vector(version)}, folder / "theta.safetensors")
+        async with self.working():
+            await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
+            await asyncio.to_thread(save_file, {"theta": self._centre.vector(version)}, folder / "theta.safetensors")
+
+    @asynccontextmanager
+    async def working(self, life: Life | None = None) -> AsyncIterator[None]:
+        """What a living engine does is done inside: not at all while it hangs, and given up with EngineLost if it dies.
+
+        A subclass that takes its time should do so in here. `life` is the one that is needed, the present one if none.
+        """
+        async with (life or self._life).living():
+            await self._answering.wait()
+            yield
+            await self._answering.wait()
 
 
 class FakeSeat:
     """One member of the linear policy."""
 
     def __init__(
-        self, member: Member, weights: NDArray[np.float64], replies: Sequence[str], latency: Latency | None
+        self,
+        member: Member,
+        weights: NDArray[np.float64],
+        replies: Sequence[str],
+        latency: Latency | None,
+        working: Callable[[], AbstractAsyncContextManager[None]],
     ) -> None:
         self._member = member
         self._weights = weights
         self._replies = replies
         self._latency = latency
+        self._working = working
 
     async def generate(self, prompt: Sequence[int], sampling: Sampling) -> Completion:
         """Give the reply of the highest score, the first among equals."""
-        await asyncio.sleep(self._latency(self._member, len(prompt)) if self._latency else 0)
+        async with self._working():
+            await asyncio.sleep(self._latency(self._member, len(prompt)) if self._latency else 0)
         messages = [tuple(turn.split("\x1f", 1)) for turn in TextCodec().decode(prompt).split("\x1e")[1:-1]]
         turns = [content for role, content in messages if role != "system"]
         offered = _offers(turns) or {reply: reply for reply in self._replies}

@@ -17,8 +17,9 @@ from aes.config import Lora
 from aes.engine import canary
 from aes.engine.codec import ChatCodec
 from aes.engine.model import BaseModel, fused_path
-from aes.engine.options import VllmOptions, environment
-from aes.errors import ConfigError, EngineError, EngineMissing, GenerationFailed
+from aes.engine.options import VllmOptions
+from aes.engine.server import Server
+from aes.errors import ConfigError, EngineError, EngineLost, EngineMissing
 from aes.lora import LoraSpace
 from aes.types import Advanced, Completion, Member, Sampling, Update
 
@@ -27,7 +28,7 @@ _REMEMBERED = 4096
 
 
 class VllmEngine:
-    """One vLLM engine process. Entering starts it, leaving ends it; cancelling either leaves no process behind."""
+    """One vLLM engine. Entering starts its process, leaving ends it; cancelling either leaves no process behind."""
 
     def __init__(self, model: BaseModel, settings: Lora, options: VllmOptions | None = None) -> None:
         """Check everything that can be checked without starting. Raises ConfigError, EngineMissing."""
@@ -42,10 +43,9 @@ class VllmEngine:
         if importlib.util.find_spec("vllm") is None:
             raise EngineMissing("engine vllm: vLLM is not installed (pip install 'aes-runtime[cpu]' or '[gpu]')")
         self._codec: ChatCodec | None = None
-        self._llm: Any = None
+        self._server: Server | None = None
         self._requests: OrderedDict[str, Any] = OrderedDict()
         self._adapter_ids = count(1)
-        self._request_ids = count()
         self._seated = 0
         self._observing = False
 
@@ -82,19 +82,15 @@ class VllmEngine:
         return ((self._options.device, self._seated),)
 
     async def __aenter__(self) -> Self:
-        """Start the engine process off the event loop; engines of one process start one after the other."""
-        starting = asyncio.ensure_future(asyncio.to_thread(self._open))
+        """Start the engine process. Raises DataError (the tokenizer), EngineError."""
+        if self._codec is None:
+            self._codec = await asyncio.to_thread(ChatCodec.load, self._model.name)
+        self._observing = False
+        self._server = await Server.start(self._options, self._arguments())
+        modules = [[m.path, m.inputs, m.outputs] for m in self.space.modules]
+        space = self.space
         try:
-            await asyncio.shield(starting)
-        except asyncio.CancelledError:
-            await asyncio.wait([starting])
-            starting.exception()  # seen, so that asyncio does not report a start that failed meanwhile
-            await self.__aexit__()
-            raise
-        try:
-            modules = [[m.path, m.inputs, m.outputs] for m in self.space.modules]
-            space = self.space
-            await self._call("aes_open", modules, space.rank, space.alpha, space.factors, self._model.name)
+            await self._server.call("aes_open", modules, space.rank, space.alpha, space.factors, self._model.name)
         except BaseException:
             await self.__aexit__()
             raise
@@ -102,12 +98,13 @@ class VllmEngine:
 
     async def __aexit__(self, *exc: object) -> None:
         """End the engine process; a cancelled caller does not stop that."""
-        llm, self._llm = self._llm, None
-        if llm is None:
-            return
-        if llm.output_handler is not None:  # else it takes the end of the process for a crash and logs one
-            llm.output_handler.cancel()
-        await asyncio.to_thread(llm.shutdown)
+        server, self._server = self._server, None
+        if server is not None:
+            await server.close()
+
+    async def lost(self) -> str:
+        """Wait until the process ends or hangs; why."""
+        return "it is not open" if self._server is None else await self._server.lost()
 
     @asynccontextmanager
     async def seat(self, member: Member) -> AsyncIterator[VllmSeat]:
@@ -115,20 +112,21 @@ class VllmEngine:
 
         While inputs are observed there is no centre yet, and every seat serves the base model.
         """
+        server = self._open()
         self._seated += 1
         try:
-            yield VllmSeat(self, None if self._observing else self._request(member))
+            yield VllmSeat(self, server, None if self._observing else self._request(member))
         finally:
             self._seated -= 1
 
     async def observe(self, on: bool) -> None:
         """Record the inputs of the adapted modules at the last token of every prompt."""
         self._observing = on
-        await self._call("aes_observe", on)
+        await self._open().call("aes_observe", on)
 
     async def start(self, seed: int, sigma: float, basis: Path) -> tuple[str, int]:
         """Make version 0 and run the canary; see `aes.protocols.Engine`."""
-        digest, dim = await self._call("aes_start", seed, str(basis) if self.wants_observation else None)
+        digest, dim = await self._open().call("aes_start", seed, str(basis) if self.wants_observation else None)
         await canary.check(self, sigma, seed)
         return digest, dim
 
@@ -137,28 +135,27 @@ class VllmEngine:
         wanted = sorted(lags)
         seeds, coefficients = [t.seed for t in update.terms], [t.coefficient for t in update.terms]
         arguments = (update.version, seeds, coefficients, update.shrink, update.momentum, sorted(keep), wanted)
-        digest, moved = await self._call("aes_advance", *arguments)
+        digest, moved = await self._open().call("aes_advance", *arguments)
         return Advanced(digest, dict(zip(wanted, moved, strict=True)))
 
     async def export(self, version: int, folder: Path) -> None:
         """Have the worker write the adapter."""
-        await self._call("aes_export", version, str(folder))
+        await self._open().call("aes_export", version, str(folder))
 
     async def first_logprobs(self, member: Member, prompt: Sequence[int], tokens: Sequence[int]) -> list[float]:
         """Log-probabilities of `tokens` after a prompt, from a freshly built adapter and an empty prefix cache."""
         from vllm import SamplingParams
 
-        request = self._request(member)
-        await self._llm.reset_prefix_cache()
-        await self._llm.remove_lora(request.lora_int_id)
+        server, request = self._open(), self._request(member)
+        await server.forget(request.lora_int_id)
         params = SamplingParams(max_tokens=1, temperature=0.0, logprob_token_ids=list(tokens))
-        output = await self._run(prompt, params, request)
+        output = await server.generate(prompt, params, request)
         found = output.logprobs[0]
         return [found[token].logprob for token in tokens]
 
-    async def complete(self, prompt: Sequence[int], sampling: Sampling, request: Any) -> Completion:
-        """One reply to token ids. Raises GenerationFailed (this request) or EngineError (the engine)."""
-        output = await self._run(prompt, self._params(sampling), request)
+    async def complete(self, server: Server, prompt: Sequence[int], sampling: Sampling, request: Any) -> Completion:
+        """One reply to token ids. Raises GenerationFailed (this request) or EngineLost (the engine)."""
+        output = await server.generate(prompt, self._params(sampling), request)
         ids = tuple(output.token_ids)
         return Completion(self.codec.decode(ids), ids, len(prompt), output.finish_reason or "stop")
 
@@ -176,27 +173,10 @@ class VllmEngine:
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
 
-    async def _run(self, prompt: Sequence[int], params: Any, request: Any) -> Any:
-        from vllm.inputs import TokensPrompt
-        from vllm.v1.engine.exceptions import EngineDeadError
-
-        name = str(next(self._request_ids))
-        tokens = TokensPrompt(prompt_token_ids=list(prompt))
-        try:
-            outputs = [out async for out in self._llm.generate(tokens, params, name, lora_request=request)]
-        except EngineDeadError as error:
-            raise EngineError(f"engine {self._options.device}: its process died ({error})") from error
-        except ValueError as error:
-            raise GenerationFailed(f"engine {self._options.device} refused a request: {error}") from error
-        if not outputs:
-            raise GenerationFailed(f"engine {self._options.device} answered nothing")
-        return outputs[-1].outputs[0]
-
-    async def _call(self, method: str, *arguments: Any) -> Any:
-        try:
-            return (await self._llm.collective_rpc(method, args=arguments))[0]
-        except Exception as error:
-            raise EngineError(f"engine {self._options.device}: {method} failed ({error})") from error
+    def _open(self) -> Server:
+        if self._server is None:
+            raise EngineLost(f"engine {self._options.device}: it is not open (enter it with `async with`)")
+        return self._server
 
     def _request(self, member: Member) -> Any:
         """One name, one id, one object per member: vLLM compares requests by name and caches by id."""
@@ -207,19 +187,6 @@ class VllmEngine:
             if len(self._requests) > _REMEMBERED:
                 self._requests.popitem(last=False)
         return self._requests[member.name]
-
-    def _open(self) -> None:
-        """Start vLLM; blocks for many seconds. Raises DataError (the tokenizer), EngineError."""
-        self._codec = ChatCodec.load(self._model.name)
-        with environment(self._options):
-            from vllm import AsyncEngineArgs
-            from vllm.v1.engine.async_llm import AsyncLLM
-
-            try:
-                self._llm = AsyncLLM.from_engine_args(AsyncEngineArgs(**self._arguments()))
-            except Exception as error:
-                reason = str(error).strip().partition("\n")[0]
-                raise EngineError(f"engine {self._options.device}: vLLM did not start ({reason})") from error
 
     def _arguments(self) -> dict[str, Any]:
         options = self._options
@@ -238,7 +205,6 @@ class VllmEngine:
             "enable_prefix_caching": True,
             "enforce_eager": options.eager,
             "gpu_memory_utilization": options.gpu_share,
-            "distributed_executor_backend": "uni",
             "worker_extension_cls": "aes.engine.worker.AdapterWorker",
             "disable_log_stats": True,
         }
@@ -247,13 +213,14 @@ class VllmEngine:
 class VllmSeat:
     """One member's place in one engine."""
 
-    def __init__(self, engine: VllmEngine, request: Any) -> None:
+    def __init__(self, engine: VllmEngine, server: Server, request: Any) -> None:
         self._engine = engine
+        self._server = server
         self._request = request
 
     async def generate(self, prompt: Sequence[int], sampling: Sampling) -> Completion:
         """See `aes.protocols.Seat`."""
-        return await self._engine.complete(prompt, sampling, self._request)
+        return await self._engine.complete(self._server, prompt, sampling, self._request)
 
 
 def space_of(model: BaseModel, settings: Lora) -> LoraSpace:

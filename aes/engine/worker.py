@@ -41,6 +41,9 @@ class AdapterWorker:
         manager = self.model_runner.lora_manager
         manager._load_adapter = MethodType(lambda _, request: self._build(request), manager)
 
+    def aes_ping(self) -> None:
+        """Answer: the engine lives."""
+
     def aes_observe(self, on: bool) -> None:
         """Record module inputs at the last token of each prompt, or stop doing so."""
         for hook in self._hooks:
