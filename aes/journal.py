@@ -14,7 +14,7 @@ import math
 import os
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -103,7 +103,9 @@ class Journal:
                 with writing(self._path):
                     await asyncio.shield(syncing)
             except asyncio.CancelledError:
-                await asyncio.wait([syncing])  # the file must not be closed under it
+                while not syncing.done():  # the file must not be closed under it, however often we are cancelled
+                    with suppress(asyncio.CancelledError):
+                        await asyncio.wait([syncing])
                 raise
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ import math
 import os
 import subprocess
 import sys
+import threading
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -183,4 +184,29 @@ async def test_updates_are_made_to_last(tmp_path: Path, monkeypatch: pytest.Monk
     keeper.cancel()
     with pytest.raises(asyncio.CancelledError):
         await keeper
+    journal.close()
+
+
+async def test_a_file_is_not_closed_while_it_is_synced_however_often_that_is_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, released = threading.Event(), threading.Event()
+
+    def sync(file: int) -> None:
+        begun.set()
+        released.wait(5)
+
+    monkeypatch.setattr(os, "fdatasync", sync)
+    journal = Journal.create(tmp_path, lambda: 0.0, {})
+    keeper = asyncio.create_task(journal.keep_safe())
+    journal(UPDATED)
+    await asyncio.to_thread(begun.wait, 5)
+    for _ in range(3):
+        keeper.cancel()
+        done, _ = await asyncio.wait([keeper], timeout=0.01)
+        assert not done
+    released.set()
+    await asyncio.wait([keeper], timeout=5)
+    assert keeper.cancelled()
+    assert asyncio.all_tasks() == {asyncio.current_task()}
     journal.close()
