@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from aes.errors import UsageError
-from aes.events import Dropped, EpisodeFailed, Evaluated, Event, Measured, Updated
+from aes.events import Dropped, EngineDown, EpisodeFailed, Evaluated, Event, Measured, Updated
 from aes.journal import writing
 
 
@@ -31,6 +31,7 @@ class Metrics:
         retried: tries that failed and were made again.
         last_failures: the reasons of the last few, the newest at the end.
         wasted_seconds: play time of proposals that were dropped or void.
+        engines_lost: how often an engine died, hung or could not be opened again.
     """
 
     file: Path | None = None
@@ -43,6 +44,7 @@ class Metrics:
     skipped: int = 0
     dropped: int = 0
     wasted_seconds: float = 0.0
+    engines_lost: int = 0
     idle: float = 0.0
     last_failures: deque[str] = field(default_factory=lambda: deque(maxlen=5))
     failures_by_kind: Counter[str] = field(default_factory=Counter)
@@ -66,6 +68,8 @@ class Metrics:
                 self.wasted_seconds += event.seconds
             case EpisodeFailed():
                 self._failed(event)
+            case EngineDown():
+                self.engines_lost += 1
 
     @property
     def failures(self) -> int:
@@ -114,6 +118,7 @@ class Metrics:
             "skipped": self.skipped,
             "dropped": self.dropped,
             "wasted_seconds": self.wasted_seconds,
+            "engines_lost": self.engines_lost,
         }
 
     def forget_file(self) -> None:

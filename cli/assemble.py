@@ -136,9 +136,10 @@ def open_engine(settings: TrainSettings, model: BaseModel | None) -> Pool:
     if model is None:
         from aes.engine.fake import FakeEngine
 
-        return Pool([FakeEngine(slots=settings.slots) for _ in settings.devices])
+        return Pool([FakeEngine(slots=settings.slots) for _ in settings.devices], settings.restarts)
     from aes.engine.options import VllmOptions
     from aes.engine.vllm import VllmEngine
 
     shared = {field.name: getattr(settings, field.name) for field in fields(VllmOptions) if field.name != "device"}
-    return Pool([VllmEngine(model, settings.lora, VllmOptions(device=device, **shared)) for device in settings.devices])
+    engines = [VllmEngine(model, settings.lora, VllmOptions(device=device, **shared)) for device in settings.devices]
+    return Pool(engines, settings.restarts)

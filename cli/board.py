@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from aes.config import Config
-from aes.events import Event, Updated
+from aes.events import EngineDown, EngineUp, Event, Updated
 from aes.metrics import Metrics
 from cli.safe_text import safe
 
@@ -30,6 +30,7 @@ class Board:
         load: gives each device with the members seated there now.
         slots: training members that fit on one engine.
         clock: seconds, from any start.
+        down: engines that are lost, by device.
     """
 
     title: str
@@ -39,6 +40,7 @@ class Board:
     slots: int
     clock: Callable[[], float] = time.monotonic
     skipped_in_a_row: int = 0
+    down: dict[str, EngineDown] = field(default_factory=dict)
     began: float = field(init=False)
     _seconds: deque[float] = field(default_factory=lambda: deque(maxlen=10))
     _last_update: float = field(init=False)
@@ -54,6 +56,10 @@ class Board:
             self.skipped_in_a_row = self.skipped_in_a_row + 1 if event.skipped else 0
             self._last_update = self.clock()
             self._seconds.append(event.seconds)
+        elif isinstance(event, EngineDown):
+            self.down[event.device] = event
+        elif isinstance(event, EngineUp):
+            self.down.pop(event.device, None)
 
     @property
     def elapsed(self) -> float:
@@ -111,3 +117,13 @@ class Board:
             count, sigma = self.skipped_in_a_row, self.config.sigma
             return f"all fitness equal in {count} updates in a row: sigma {sigma:g} is too small (raise --sigma)"
         return ""
+
+
+def engine_words(event: EngineDown | EngineUp) -> str:
+    """The loss or the return of an engine, as one safe line."""
+    if isinstance(event, EngineUp):
+        return f"engine {event.device} is back after {event.seconds:.1f} s"
+    if not event.restarts:
+        return f"engine {event.device} is lost for good: {safe(event.reason)}"
+    left = f"{event.restarts} restarts" if event.restarts > 1 else "1 restart"
+    return f"engine {event.device} is lost, opening it again ({left} left): {safe(event.reason)}"

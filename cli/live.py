@@ -16,7 +16,7 @@ from rich.text import Text
 
 from aes.metrics import interval, wilson
 from aes.runtime import Run
-from cli.board import Board
+from cli.board import Board, engine_words
 from cli.chart import bar, curve
 
 PERIOD_S = 0.25
@@ -143,6 +143,9 @@ def _engines(board: Board) -> RenderableType:
     table = Table.grid(padding=(0, 1))
     for device, seated in board.load():
         members = min(seated, board.slots)
+        if device in board.down:
+            table.add_row(f"  {device}", Text("lost", style="bold yellow"))
+            continue
         note = f"{members}/{board.slots}" + (" + evaluation" if seated > board.slots else "")
         table.add_row(f"  {device}", bar(members / board.slots, 16, "blue"), note)
     return Group(title, table, Text(f"  {board.idle_words}", style="dim"))
@@ -167,6 +170,8 @@ def _counts(board: Board) -> RenderableType:
 
 
 def _warnings(board: Board) -> Iterator[Text]:
+    for event in board.down.values():
+        yield Text(f"! {engine_words(event)}", style="bold yellow", no_wrap=True, overflow="ellipsis")
     if board.warning:
         yield Text(f"! {board.warning}", style="bold yellow")
 

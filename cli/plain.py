@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from aes.events import Dropped, Evaluated, Event, Finished, Started, Updated
+from aes.events import Dropped, EngineDown, EngineUp, Evaluated, Event, Finished, Started, Updated
 from aes.metrics import interval
 from aes.runtime import Run
-from cli.board import Board
+from cli.board import Board, engine_words
 from cli.safe_text import safe
 
 
@@ -66,6 +66,8 @@ def _lines(event: Event, board: Board) -> Iterator[str]:
             )
         case Dropped():
             yield f"dropped proposal {event.proposal.index} ({event.reason}), {event.seconds:.1f} s of play lost"
+        case EngineDown() | EngineUp():
+            yield engine_words(event)
         case Finished():
             yield "finished"
         case _:

@@ -75,6 +75,10 @@ class TrainSettings(Config, Lora):
     eager: Annotated[
         bool, Field(description="Run the model without graph capture (needed by --basis activations).")
     ] = True
+    engine_seconds: Annotated[
+        float, Field(gt=0, description="Seconds without an answer after which an engine is taken for dead.")
+    ] = 300.0
+    restarts: Annotated[int, Field(ge=0, description="How often each engine that was lost is opened again.")] = 3
     run_dir: Annotated[
         Path | None, Field(description="Folder for everything the run leaves (None: runs/TIME-TASK-sSEED).")
     ] = None

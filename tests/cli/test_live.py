@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from aes.config import Config
-from aes.events import EpisodeFailed, Evaluated, Event, Measured, Updated
+from aes.events import EngineDown, EngineUp, EpisodeFailed, Evaluated, Event, Measured, Updated
 from aes.metrics import Metrics
 from aes.types import Measurement, Proposal, Term, Update
 from cli.board import Board
@@ -124,6 +124,20 @@ def test_waiting_players_are_explained() -> None:
     bound = Scene(max_lag=1)
     bound.tell(updated(0, idle=0.5))
     assert "room under the bound" in bound.text()
+
+
+def test_a_lost_engine_is_one_line_until_it_is_back() -> None:
+    scene = Scene()
+    scene.tell(updated(0), EngineDown("cpu:1", "its process was killed by \x1b[2J SIGKILL" + " and more" * 20, 2))
+    text = scene.text()
+    assert "! engine cpu:1 is lost, opening it again (2 restarts left): its process was killed by [2J SI" in text
+    assert [line for line in text.splitlines() if "cpu:1 " in line and "lost" in line and "5/4" not in line]
+    assert len(text.splitlines()) < 25
+    scene.tell(EngineUp("cpu:1", 12.0))
+    assert "lost" not in scene.text()
+    scene.tell(EngineDown("cpu:1", "no memory", 1), EngineDown("cpu:1", "no memory", 0))
+    assert "! engine cpu:1 is lost for good: no memory" in scene.text()
+    assert scene.metrics.summary()["engines_lost"] == 3
 
 
 def test_time_and_counts_are_short() -> None:

@@ -1,4 +1,4 @@
-"""Log lines: failures are told once an update, with their kinds and the last reason."""
+"""Log lines: failures are told once an update, with their kinds and the last reason; lost engines at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from aes.events import EpisodeFailed, Evaluated, Event
+from aes.events import EngineDown, EngineUp, EpisodeFailed, Evaluated, Event
 from cli.plain import PlainView
 from tests.cli.test_live import Scene, updated
 
@@ -40,3 +40,12 @@ def test_failures_are_told_when_there_are_new_ones() -> None:
 def test_an_evaluation_tells_why_goals_failed() -> None:
     (line,) = told(Evaluated(0, (0.5, float("nan")), 0, 1, 1.0, why="1 timeout; most often timeout: \x1b too long"))
     assert line.endswith("of 1 goals, 1 failed (1 timeout; most often timeout:  too long)")
+
+
+def test_a_lost_engine_is_told_and_its_return() -> None:
+    lines = told(EngineDown("cuda:1", "no \x1b memory", 1), EngineUp("cuda:1", 20.5), EngineDown("cuda:1", "dead", 0))
+    assert lines == [
+        "engine cuda:1 is lost, opening it again (1 restart left): no  memory",
+        "engine cuda:1 is back after 20.5 s",
+        "engine cuda:1 is lost for good: dead",
+    ]
