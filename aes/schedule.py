@@ -99,7 +99,7 @@ class Controlled:
         self._updates = updates
         self._max_lag = max_lag
         self._stale = round(stale_frac * per_update)
-        self._extra = per_update * updates
+        self._planned = per_update * updates
         self._released = first - 1
         self._ready: list[Slot] = []
 
@@ -118,9 +118,11 @@ class Controlled:
         return ()
 
     def replace(self, proposal: Proposal) -> None:
-        """Plan the same place again with a new direction, from the same version."""
-        heapq.heappush(self._ready, Slot(proposal.update, self._extra, proposal.version))
-        self._extra += 1
+        """Plan the same place again from the same version, with a new direction that hangs on the old one alone.
+
+        Places that come to nothing may do so in any order, and the plan must not depend on it.
+        """
+        heapq.heappush(self._ready, Slot(proposal.update, proposal.index + self._planned, proposal.version))
 
     def restore(self, version: int, dispatched: Collection[int], replaced: Sequence[Proposal]) -> None:
         """Take from the plan what went out."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -36,7 +37,7 @@ def running(ledger: Ledger) -> list[Proposal]:
 
 
 def play(
-    schedule: Schedule, ledger: Ledger, updates: int, data: st.DataObject, voids: int = 0
+    schedule: Schedule, ledger: Ledger, updates: int, data: st.DataObject, void: Callable[[Proposal], bool]
 ) -> Iterator[tuple[int, list[Measurement]]]:
     """Run a schedule to its end under arbitrary timing; yields what every update consumes."""
     for version in range(updates):
@@ -44,8 +45,7 @@ def play(
             if dispatch(schedule, ledger, version, at_most=data.draw(st.integers(0, 3))):
                 continue
             entry = data.draw(st.sampled_from(running(ledger) or dispatch(schedule, ledger, version)))
-            if voids and data.draw(st.booleans()):
-                voids -= 1
+            if void(entry):
                 ledger.close(entry.index)
                 schedule.replace(entry)
             else:
@@ -57,6 +57,12 @@ def play(
                 schedule.replace(late)
         ledger.take(version, chosen)
         yield version, list(chosen)
+
+
+def some(voids: int, data: st.DataObject) -> Callable[[Proposal], bool]:
+    """Have up to so many proposals come to nothing, any of them."""
+    left = iter(range(voids))
+    return lambda entry: data.draw(st.booleans()) and next(left, None) is not None
 
 
 @settings(max_examples=80)
@@ -73,7 +79,7 @@ def test_controlled_lags_are_exactly_as_planned(
 ) -> None:
     schedule, ledger = Controlled(n, updates, max_lag, fraction), Ledger(n, max_lag)
     seen: set[int] = set()
-    for version, chosen in play(schedule, ledger, updates, data, voids):
+    for version, chosen in play(schedule, ledger, updates, data, some(voids, data)):
         lags = Counter(version - m.proposal.version for m in chosen)
         expected = Counter({min(version, max_lag): round(fraction * n)}) + Counter({0: n - round(fraction * n)})
         assert lags == expected
@@ -100,7 +106,7 @@ def test_natural_consumes_n_within_the_bound_and_wastes_nothing_but_drops(
 ) -> None:
     schedule, ledger = Natural(n, updates, drop), Ledger(n, max_lag)
     seen: list[int] = []
-    for version, chosen in play(schedule, ledger, updates, data, voids):
+    for version, chosen in play(schedule, ledger, updates, data, some(voids, data)):
         assert len(chosen) == n
         assert all(0 <= version - m.proposal.version <= max_lag for m in chosen)
         seen += [m.proposal.index for m in chosen]
@@ -164,6 +170,20 @@ def test_a_planned_place_that_came_to_nothing_is_planned_again() -> None:
     again = dispatch(schedule, ledger, 0)
     assert [(p.update, p.version) for p in again] == [(void.update, void.version)]
     assert again[0].index not in {p.index for p in first}
+
+
+@given(data=st.data(), fraction=st.floats(0, 1), max_lag=st.integers(0, 3), salt=st.integers(0, 99))
+def test_what_a_plan_consumes_hangs_on_what_is_void_and_not_on_when(
+    data: st.DataObject, fraction: float, max_lag: int, salt: int
+) -> None:
+    def void(entry: Proposal) -> bool:
+        return Random(f"{salt} {entry.index}").random() < 0.4
+
+    def consumed() -> list[list[int]]:
+        schedule, ledger = Controlled(3, 4, max_lag, fraction), Ledger(3, max_lag)
+        return [[m.proposal.index for m in chosen] for _, chosen in play(schedule, ledger, 4, data, void)]
+
+    assert consumed() == consumed()
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.3, 1.0])
