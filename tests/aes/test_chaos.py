@@ -37,7 +37,7 @@ SCHEDULES: tuple[dict[str, Any], ...] = (
     {"max_lag": 3, "stale_frac": 1.0, "estimator": "zscore"},
 )
 
-quick = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 class Panic(BaseException):
@@ -351,22 +351,25 @@ def test_where_the_plan_is_fixed_chaos_changes_no_digest(
     """Failures that depend on the episode alone fall out of the same measurements, whoever plays when."""
     chosen = config(max_lag=2, stale_frac=0.5, min_good=0.5, max_failures=1.0)
 
-    def digests(where: Path) -> list[str]:
-        return [record["digest"] for record in read(where) if record["event"] == "Updated"]
+    def digests(run: Run, where: Path) -> list[str]:
+        """All of them; fewer where too many proposals were void in a row, which depends on who plays when."""
+        played(virtual, run)
+        made = [record["digest"] for record in read(where) if record["event"] == "Updated"]
+        assert len(made) == chosen.updates or not run.finished
+        return made
+
+    def task() -> Chaos:
+        return Chaos(salt, trouble, moody=False)
 
     with folder() as where, folder() as other:
-        played(virtual, Run(Chaos(salt, trouble, moody=False), engine(slots), chosen, where))
+        whole = digests(Run(task(), engine(slots), chosen, where), where)
         uneven = engine(3, lambda member, length: member.seed % 7)
-        played(virtual, Run(Chaos(salt, trouble, moody=False), uneven, chosen, other))
-        whole = digests(where)
-        assert all(one == two for one, two in zip(digests(other), whole, strict=False))  # one may have failed earlier
+        elsewhere = digests(Run(task(), uneven, chosen, other), other)
         lines = (where / "journal.jsonl").read_bytes().splitlines(keepends=True)
-        finished = Past.read(where).finished
         (where / "journal.jsonl").write_bytes(b"".join(lines[: 1 + round(cut * (len(lines) - 2))]))
-        run = Run.resume(Chaos(salt, trouble, moody=False), engine(3), where)
-        played(virtual, run)
-        assert digests(where)[: len(whole)] == whole[: len(digests(where))]
-        assert run.finished == finished
+        resumed = digests(Run.resume(task(), engine(3), where), where)
+        for made in (elsewhere, resumed):
+            assert all(one == two for one, two in zip(whole, made, strict=False))
 
 
 def test_a_play_that_hangs_again_in_its_clean_up_is_closed(virtual: Any, monkeypatch: pytest.MonkeyPatch) -> None:
