@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -54,11 +54,10 @@ class Device:
 
 
 class WatchedSeat:
-    """A seat that tells of the loss of its engine, and remembers it where a play has caught the error and gone on."""
+    """A seat that remembers the loss of its engine, even where a play has caught the error and gone on."""
 
-    def __init__(self, seat: Seat, tell: Callable[[EngineLost], None]) -> None:
+    def __init__(self, seat: Seat) -> None:
         self._seat = seat
-        self._tell = tell
         self.lost: EngineLost | None = None
 
     async def generate(self, prompt: Sequence[int], sampling: Sampling) -> Completion:
@@ -67,5 +66,4 @@ class WatchedSeat:
             return await self._seat.generate(prompt, sampling)
         except EngineLost as error:
             self.lost = error
-            self._tell(error)
             raise

@@ -45,7 +45,6 @@ class Pool:
         self._some_live.set()
         self._queue: deque[asyncio.Future[Device]] = deque()
         self._observing = False
-        self._observer: Device | None = None
         self._stack = AsyncExitStack()
 
     @classmethod
@@ -106,9 +105,9 @@ class Pool:
         """
         device = await self._take()
         try:
-            with self._noticing(device) as notice:
+            with self._noticing(device):
                 async with device.engine.seat(member) as seat:
-                    watched = WatchedSeat(seat, notice)
+                    watched = WatchedSeat(seat)
                     yield watched
                 if watched.lost is not None:
                     raise watched.lost
@@ -117,24 +116,20 @@ class Pool:
             self._admit()
 
     async def observe(self, on: bool) -> None:
-        """Record on one engine, where every member sits meanwhile; it starts first, and its basis serves all."""
-        if on:
-            self._observer = (await self._live())[0]
+        """Record on the first engine, where every member sits meanwhile; its basis then serves all."""
+        first = (await self._live())[0]
         self._observing = on
-        observer = self._first()
-        with self._noticing(observer):
-            await observer.engine.observe(on)
+        with self._noticing(first):
+            await first.engine.observe(on)
 
     async def start(self, seed: int, sigma: float, basis: Path) -> tuple[str, int]:
-        """Start one engine, then the others from the basis it wrote. Raises EngineLost, DigestMismatch."""
-        live = await self._live()
-        first = self._first()
+        """Start the first engine, then the others from the basis it wrote. Raises EngineLost, DigestMismatch."""
+        first, *others = await self._live()
         with self._noticing(first):
             started = await first.engine.start(seed, sigma, basis)
-        others = [device for device in live if device is not first]
         results = await self._each(others, lambda engine: engine.start(seed, sigma, basis))
         self._agree([started[0], *(digest for digest, _ in results)], 0)
-        self.version, self.keep, self._observer = 0, (), None
+        self.version, self.keep = 0, ()
         return started
 
     async def advance(self, update: Update, keep: Collection[int], lags: Collection[int]) -> Advanced:
@@ -186,19 +181,10 @@ class Pool:
             await self._some_live.wait()
         return live
 
-    def _first(self) -> Device:
-        """The engine that observed, else the first live one. Raises EngineLost where what it saw is lost with it."""
-        first = self._observer or next(device for device in self.devices if device.live)
-        if not first.live:
-            raise EngineLost(first.why)
-        return first
-
     async def _take(self) -> Device:
         """Wait in line for a seat. Cancelling gives it up."""
         if not self.supervised:
             await self._live()
-        if self._observing:
-            self._first()
         turn: asyncio.Future[Device] = asyncio.get_running_loop().create_future()
         self._queue.append(turn)
         self._admit()
@@ -222,24 +208,19 @@ class Pool:
             self._queue.popleft()
 
     def _emptiest(self) -> Device | None:
-        """The live engine with the most free places, if there is one."""
-        devices = self.devices if not self._observing or self._observer is None else (self._observer,)
-        best = max(devices, key=lambda device: device.free)
-        return best if best.free > 0 else None
+        """The live engine with the most free places, if there is one; while the first one observes, that one."""
+        free = [device for device in self.devices if device.free > 0]
+        return max(free[:1] if self._observing else free, key=lambda device: device.free, default=None)
 
     @contextmanager
-    def _noticing(self, device: Device) -> Iterator[Callable[[EngineLost], None]]:
-        """Note when what is done inside finds the engine lost, or says so; no matter once it has been opened again."""
+    def _noticing(self, device: Device) -> Iterator[None]:
+        """Note when what is done inside finds the engine lost; that is old news once it has been opened again."""
         life = device.lives
-
-        def notice(error: EngineLost) -> None:
+        try:
+            yield
+        except EngineLost as error:
             if device.live and device.lives == life:
                 self.lose(device, str(error))
-
-        try:
-            yield notice
-        except EngineLost as error:
-            notice(error)
             raise
 
     async def _each(self, devices: Sequence[Device], call: Callable[[Engine], Awaitable[T]]) -> list[T]:
