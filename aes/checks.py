@@ -32,3 +32,5 @@ def same(past: Past, task: Task | None, engine: Engine) -> None:
     for what, then, here in sorted(pairs, key=str):
         if then != here:
             raise DataError(f"run {past.folder}: its {what} was {then}, here it is {here} (restore it, or begin anew)")
+    if task is not None and any(max(p.goals) >= len(task.train_goals) for p in past.open.values()):
+        raise DataError(f"run {past.folder}: its members play goals that task {task.name} has not (restore the task)")

@@ -11,6 +11,8 @@ from pydantic_core import ErrorDetails
 
 from aes.errors import ConfigError
 
+_SHOWN = 200  # characters of a value that is refused
+
 
 class Settings(BaseModel):
     """Frozen settings; an unknown key is refused with the nearest known one."""
@@ -137,4 +139,6 @@ def explain(problem: ErrorDetails, known: Iterable[str]) -> str:
     if problem["type"] == "extra_forbidden":
         return f"unknown setting {field!r}{nearest(field, known)}"
     message = problem["msg"].removeprefix("Value error, ")
-    return f"{field} = {problem['input']!r}: {message}" if field else message
+    value = repr(problem["input"])
+    shown = value if len(value) <= _SHOWN else f"{value[: _SHOWN - 3]}..."
+    return f"{field} = {shown}: {message}" if field else message

@@ -161,7 +161,18 @@ def _lines(folder: Path) -> Iterator[tuple[bytes, int, dict[str, Any]]]:
             checksum = zlib.crc32(body, checksum)
             if rest != f'{checksum:08x}"}}\n'.encode():
                 raise DataError(f"{path}:{number}: not as it was written (its checksum differs); restore it or cut it")
-            yield line, checksum, json.loads(body + b"}")
+            yield line, checksum, _record(body + b"}", f"{path}:{number}")
+
+
+def _record(line: bytes, where: str) -> dict[str, Any]:
+    """What a line holds. Raises DataError for what is no record, which only another program can have written."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{where}: not a record of aes ({error})") from None
+    if not isinstance(record, dict) or not isinstance(record.get("at"), int | float):
+        raise DataError(f"{where}: not a record of aes (no time in it)")
+    return record
 
 
 def _lock(folder: Path) -> int:

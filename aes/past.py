@@ -11,12 +11,26 @@ from typing import Any, NamedTuple, get_args
 from pydantic import TypeAdapter, ValidationError
 
 from aes import journal
+from aes.config import explain
 from aes.errors import DataError
 from aes.events import Dispatched, Dropped, Evaluated, Event, Finished, Inherited, Measured, Started, Updated
 from aes.types import Measurement, Proposal, Update
 
 _AT_ONCE = 32  # events of one turn: a millisecond or two
-_KINDS = {kind.__name__: TypeAdapter(kind) for kind in get_args(Event)}
+_KINDS: dict[str, TypeAdapter[Any]] = {kind.__name__: TypeAdapter(kind) for kind in get_args(Event)}
+
+
+@dataclass
+class About:
+    """What the first record of a journal tells of the run."""
+
+    config: dict[str, Any]
+    about: dict[str, Any] | None
+    task: dict[str, Any]
+    engine: dict[str, Any]
+
+
+_ABOUT = TypeAdapter(About)
 
 
 class Applied(NamedTuple):
@@ -82,12 +96,19 @@ class Past:
 
     @classmethod
     def _begin(cls, folder: Path) -> tuple[Past, Iterator[tuple[float, Event]]]:
+        for path in folder.rglob("*"):
+            if path.is_symlink():
+                name = path.relative_to(folder)
+                raise DataError(f"run {folder}: {name} is a link; a run's files are its own (copy it, or delete it)")
         records = journal.read(folder)
         header = next(records, None)
         if header is None:
             raise DataError(f"run {folder}: its journal is empty (nothing was begun; delete the folder)")
-        past = cls(folder, {name: header[name] for name in ("config", "about", "task", "engine")})
-        return past, _events(folder, records)
+        try:
+            past = cls(folder, vars(_ABOUT.validate_python(header)))
+        except ValidationError as error:
+            raise DataError(f"{folder / journal.NAME}:1: not the beginning of a run ({_first(error)})") from None
+        return past, past._events(records)
 
     def cut(self, version: int) -> Past:
         """The start of a run of its own at one version of this one. Raises DataError where there is no such version."""
@@ -136,15 +157,53 @@ class Past:
         self.open.pop(index, None)
         self.arrived.pop(index, None)
 
+    def flaw(self, event: Event) -> str:
+        """What is wrong with an event after those before it; nothing in the journal of any run of aes."""
+        match event:
+            case Started() if self.started is not None:
+                return "the run begins a second time"
+            case Inherited(update) | Updated(update) if update.version != self.version:
+                return f"an update of version {update.version} where {self.version} is next"
+            case Inherited(update) | Updated(update) if not all(0 <= term.seed < 2**32 for term in update.terms):
+                return "a seed outside 0 to 2**32"
+            case Updated() if not event.consumed or len(event.lags) != len(event.consumed):
+                return "an update without measurements, or without their lags"
+            case Updated() if not set(event.consumed) <= set(self.arrived):
+                return "an update made of what was not measured"
+            case Dispatched(proposal):
+                return self._flaw_of(proposal)
+            case Measured(Measurement(proposal)) if proposal.index in self.arrived:
+                return f"proposal {proposal.index} is measured twice"
+            case Measured(Measurement(proposal)) | Dropped(proposal) if self.open.get(proposal.index) != proposal:
+                return f"proposal {proposal.index} was not sent out like that"
+            case Evaluated() if not 0 <= event.version <= self.version:
+                return f"version {event.version} is evaluated before it is made"
+        return ""
 
-def _events(folder: Path, records: Iterator[dict[str, Any]]) -> Iterator[tuple[float, Event]]:
-    """The records as events, each with its time. Raises DataError for one that is none."""
-    for number, record in enumerate(records, 2):
-        kind, seconds = record.pop("event", None), record.pop("at", 0.0)
-        try:
-            event: Event = _KINDS[str(kind)].validate_python(record)
-        except (KeyError, ValidationError) as error:
-            raise DataError(
-                f"{folder / journal.NAME}:{number}: not an event of this version of aes ({error})"
-            ) from None
-        yield seconds, event
+    def _flaw_of(self, proposal: Proposal) -> str:
+        if proposal.index in self.dispatched:
+            return f"proposal {proposal.index} is sent out twice"
+        if proposal.signs not in ((1,), (1, -1)) or not proposal.goals or min(proposal.goals) < 0:
+            return f"proposal {proposal.index} is none"
+        if not (0 <= proposal.version <= self.version and 0 <= proposal.seed < 2**32 and proposal.index >= 0):
+            return f"proposal {proposal.index} is of no version or seed"
+        return ""
+
+    def _events(self, records: Iterator[dict[str, Any]]) -> Iterator[tuple[float, Event]]:
+        """The records as events, each with its time, to be applied as they come. Raises DataError for what is none."""
+        for number, record in enumerate(records, 2):
+            where = f"{self.folder / journal.NAME}:{number}"
+            kind, seconds = str(record.pop("event", None)), record.pop("at")
+            if kind not in _KINDS:
+                raise DataError(f"{where}: not an event of this version of aes ({kind[:40]!r})")
+            try:
+                event: Event = _KINDS[kind].validate_python(record)
+            except ValidationError as error:
+                raise DataError(f"{where}: not an event of this version of aes ({_first(error)})") from None
+            if flaw := self.flaw(event):
+                raise DataError(f"{where}: {flaw}; no run of aes wrote that (restore the journal)")
+            yield seconds, event
+
+
+def _first(error: ValidationError) -> str:
+    return explain(error.errors(include_url=False)[0], ())

@@ -54,7 +54,7 @@ def read_toml(file: Path) -> dict[str, Any]:
         raise DataError(f"--config {file}: no such file (check the path)") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"--config {file}: cannot be read ({error})") from None
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # numbers of thousands of digits, thousands of brackets
         raise DataError(f"--config {file}: not TOML: {error}") from None
     known = TrainSettings.model_fields
     if unknown := [f"{key!r}{nearest(key, known)}" for key in values if key not in known]:

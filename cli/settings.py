@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from aes.config import Config, Lora, explain
 from cli.machine import gpus
 
 POCKET = "pocket"
 MAX_RANK = 512
+_LONGEST_PATH, _LONGEST_NAME = 4095, 255
 INSTRUCT = "Qwen/Qwen2.5-1.5B-Instruct"
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -93,6 +95,15 @@ class TrainSettings(Config, Lora):
             else value
             for key, value in values.items()
         }
+
+    @field_validator("data", "run_dir", "model")
+    @classmethod
+    def _nameable(cls, value: Path | str | None) -> Path | str | None:
+        """Refuse what no file can be called."""
+        name = os.fsencode(value or "")
+        if b"\0" in name or len(name) > _LONGEST_PATH or any(len(part) > _LONGEST_NAME for part in name.split(b"/")):
+            raise ValueError("no file can have this name (give another)")
+        return value
 
     @property
     def config(self) -> Config:
