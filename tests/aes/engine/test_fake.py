@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 
 from aes import Completion, Message
 from aes.engine.fake import FakeEngine, TextCodec
-from aes.errors import EngineError
+from aes.errors import EngineError, EngineLost
 from aes.policy import MemberPolicy
 from aes.protocols import Engine
 from aes.types import Member, Sampling, Term, Update
@@ -118,3 +118,76 @@ async def test_it_fits_the_seam() -> None:
     async with engine as entered:
         assert entered is engine
         assert engine.wants_observation is False
+
+
+# Dying and hanging
+
+
+def test_a_death_is_told_to_whoever_waits_and_whoever_asks_later(virtual: Any, tmp_path: Path) -> None:
+    async def main() -> None:
+        engine = FakeEngine(latency=lambda *_: 10.0)
+        async with engine.seat(Member(0)) as seat:
+            waiting = asyncio.create_task(seat.generate([1], Sampling()))
+            watching = asyncio.create_task(engine.lost())
+            await asyncio.sleep(1)
+            engine.kill("it burns")
+            with pytest.raises(EngineLost, match="engine fake: it burns"):
+                await waiting
+            assert await watching == await engine.lost() == "it burns"
+            assert asyncio.get_running_loop().time() == 1
+            for asked in (seat.generate([1], Sampling()), engine.start(0, 1.0, tmp_path), engine.observe(True)):
+                with pytest.raises(EngineLost):
+                    await asked
+            with pytest.raises(EngineLost):
+                await engine.seat(Member(0)).__aenter__()
+            async with engine:  # opened again it serves, but not who sat there before
+                with pytest.raises(EngineLost):
+                    await seat.generate([1], Sampling())
+                assert (await ask(engine, Member(0), user(OFFER))).text == "take[red]"
+        assert engine.load == (("fake", 0),)
+
+    virtual(main())
+
+
+def test_a_new_life_knows_nothing_of_the_old_one(virtual: Any, tmp_path: Path) -> None:
+    async def main() -> None:
+        engine = FakeEngine()
+        await engine.start(0, 1.0, tmp_path)
+        await engine.advance(Update(0, (Term(1, 0.5),)), (), ())
+        engine.kill()
+        async with engine:
+            with pytest.raises(EngineError, match="version 1 is no longer held"):
+                await ask(engine, Member(1), user("?"))
+
+    virtual(main())
+
+
+def test_who_hangs_answers_nothing_and_counts_as_dead_in_time(virtual: Any) -> None:
+    async def main() -> float:
+        engine = FakeEngine(latency=lambda *_: 2.0)
+        async with engine.seat(Member(0)) as seat:
+            before = asyncio.create_task(seat.generate([1], Sampling()))
+            await asyncio.sleep(1)
+            engine.hang(noticed_after=5.0)
+            await asyncio.sleep(2)
+            assert not before.done()
+            for asked in (engine.advance(Update(0, ()), (), ()), before):
+                with pytest.raises(EngineLost, match="no answer for 5 s"):
+                    await asked
+        return asyncio.get_running_loop().time()
+
+    assert virtual(main()) == 6
+
+
+def test_a_cancelled_request_is_cancelled_even_as_its_engine_dies(virtual: Any) -> None:
+    async def main() -> bool:
+        engine = FakeEngine(latency=lambda *_: 10.0)
+        async with engine.seat(Member(0)) as seat:
+            waiting = asyncio.create_task(seat.generate([1], Sampling()))
+            await asyncio.sleep(1)
+            engine.kill()
+            waiting.cancel()
+            await asyncio.wait([waiting])
+        return waiting.cancelled()
+
+    assert virtual(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Collection
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from aes.engine.fake import FakeEngine
 from aes.engine.pool import Pool
-from aes.errors import ConfigError, DigestMismatch, EngineError
+from aes.errors import ConfigError, DigestMismatch, EngineError, EngineLost
 from aes.protocols import Engine
 from aes.types import Advanced, Member, Term, Update
 
@@ -167,3 +168,110 @@ def test_a_pool_says_what_its_engines_are() -> None:
     assert pool.codec.encode("a") == [97]
     assert pool.context == FakeEngine.context
     assert pool.wants_observation is False
+
+
+# Seats that must be waited for, and engines that are lost
+
+
+class Guest:
+    """A task that takes a seat and keeps it until told to leave."""
+
+    def __init__(self, pool: Pool, log: list[str], name: str) -> None:
+        self._leave = asyncio.Event()
+        self._log, self._name = log, name
+        self.task = asyncio.create_task(self._sit(pool))
+
+    async def _sit(self, pool: Pool) -> None:
+        try:
+            async with pool.seat(Member(0)):
+                self._log.append(f"{self._name} sits")
+                await self._leave.wait()
+        except EngineLost as error:
+            self._log.append(f"{self._name}: {error}")
+
+    async def leave(self) -> None:
+        self._leave.set()
+        await asyncio.wait([self.task])
+
+
+async def settle() -> None:
+    """Let everybody do what can be done now."""
+    await asyncio.sleep(0.001)
+
+
+def test_who_finds_all_seats_taken_waits_in_line(virtual: Any) -> None:
+    async def main() -> list[str]:
+        log: list[str] = []
+        async with Pool([FakeEngine(slots=1)]) as pool:
+            guests = {name: Guest(pool, log, name) for name in "abcdef"}
+            await settle()
+            assert log == ["a sits", "b sits"]
+            guests["d"].task.cancel()
+            await guests["a"].leave()
+            await settle()
+            guests["b"]._leave.set()
+            await asyncio.sleep(0)  # b has left, and e been given its seat ...
+            guests["e"].task.cancel()  # ... which it no longer wants
+            await settle()
+            for name in "cf":
+                await guests[name].leave()
+            assert pool.load == (("fake", 0),)
+            assert pool.devices[0].seated == 0
+        return log
+
+    assert virtual(main()) == ["a sits", "b sits", "c sits", "f sits"]
+
+
+def test_nobody_waits_for_an_engine_that_nobody_opens_again(virtual: Any, tmp_path: Path) -> None:
+    async def main() -> list[str]:
+        log: list[str] = []
+        async with Pool([engine := FakeEngine(slots=0)]) as pool:
+            guests = [Guest(pool, log, name) for name in "abc"]
+            await settle()
+            engine.kill("it burns")
+            with pytest.raises(EngineLost):
+                await pool.start(0, 1.0, tmp_path)
+            await settle()
+            assert sorted(log) == ["a sits", "b: engine fake: it burns", "c: engine fake: it burns"]
+            log.clear()
+            await guests[0].leave()
+
+            async def insist() -> None:
+                while True:
+                    with contextlib.suppress(EngineLost):
+                        await pool.export(0, tmp_path)
+
+            task = asyncio.create_task(insist())
+            for _ in range(3):
+                await asyncio.sleep(0)  # others have their turns meanwhile
+            task.cancel()
+            await asyncio.wait([task])
+            assert task.cancelled()
+        return log
+
+    assert virtual(main()) == []
+
+
+def test_lost_engines_take_no_members_and_their_work_goes_to_others(virtual: Any, tmp_path: Path) -> None:
+    async def main() -> None:
+        log: list[str] = []
+        engines = [Logged(log, "a"), Logged(log, "b")]
+        async with Pool(engines) as pool:
+            digest, _ = await pool.start(0, 1.0, tmp_path)
+            engines[0].kill()
+            advanced = await pool.advance(Update(0, (Term(3, 0.5),)), {0}, {0})
+            assert (advanced.digest != digest, advanced.moved) == (True, {0: 0.0})
+            assert [device.live for device in pool.devices] == [False, True]
+            assert [len(device.missed) for device in pool.devices] == [1, 0]
+            async with pool.seat(Member(1)), pool.seat(Member(0)):
+                assert [seated for _, seated in pool.load] == [0, 2]
+            await pool.export(1, tmp_path / "adapter")
+            assert (tmp_path / "adapter" / "theta.safetensors").exists()
+
+    virtual(main())
+
+
+def test_a_pool_of_one_is_made_around_an_engine_that_is_none() -> None:
+    pool = Pool([engine := FakeEngine()])
+    assert Pool.around(pool) is pool
+    assert Pool.around(engine).devices[0].engine is engine

@@ -190,6 +190,25 @@ def test_a_member_that_paused_while_its_engine_was_lost_is_played_again(
     assert results(events) == whole
 
 
+def test_an_update_under_way_when_an_engine_comes_back_is_not_missed_by_it(
+    shelf: ChatTask, virtual: Any, whole: Results
+) -> None:
+    class First(Mortal):
+        """Takes so long over one update that the other engine is ready in the middle of it."""
+
+        async def advance(self, update: Any, *rest: Any) -> Any:
+            if update.version == 2:
+                second.kill()
+                await asyncio.sleep(3 * OPENING)
+            return await super().advance(update, *rest)
+
+    second = Mortal()
+    events = virtual(played(shelf, [First(), second], config()))
+    assert results(events) == whole
+    back = of(EngineUp, events)
+    assert (len(back), back[0].seconds > 3 * OPENING) == (1, True)
+
+
 def test_an_engine_that_is_back_holds_what_is_still_needed_and_works(shelf: ChatTask, virtual: Any) -> None:
     """Evaluation of version 0 outlasts the training, and its engine dies in the middle of it."""
 
