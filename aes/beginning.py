@@ -16,7 +16,7 @@ from aes.journal import Journal, to_json, writing
 from aes.past import Past
 from aes.protocols import Engine
 from aes.referee import Referee
-from aes.replay import BASIS, rebuild
+from aes.replay import BASIS, digest_of, rebuild
 from aes.together import together
 from aes.types import Member
 
@@ -113,7 +113,11 @@ class Beginning:
             await self._calibrate()
             await engine.observe(False)
         digest, dim = await engine.start(config.seed, config.sigma, self._basis)
-        emit(Started(digest, dim, config.seed))
+        basis = await asyncio.to_thread(self._basis_digest) if engine.wants_observation else ""
+        emit(Started(digest, dim, config.seed, basis))
+
+    def _basis_digest(self) -> str:
+        return digest_of(self._basis) if self._basis.is_file() else ""
 
     async def _calibrate(self) -> None:
         """Have the base model play the first training goals. Raises RunFailed when it can play none."""

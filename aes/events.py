@@ -27,11 +27,15 @@ class Inherited:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The run is ready: version 0, made from `seed`, has this digest and `dim` numbers."""
+    """The run is ready: version 0, made from `seed`, has this digest and `dim` numbers.
+
+    `basis` is the digest of the file that holds A, where A starts from activations: no digest of a version covers it.
+    """
 
     digest: str
     dim: int
     seed: int
+    basis: str = ""
 
 
 @dataclass(frozen=True, slots=True)

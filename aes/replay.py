@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aes.errors import DataError, DigestMismatch
+from aes.events import Started
 from aes.past import Past
 from aes.protocols import Engine
 
@@ -24,10 +27,13 @@ async def rebuild(
 ) -> None:
     """Have an open engine hold a version of a run, and those in `keep` below it.
 
-    Raises DigestMismatch where what is made is not what the run had, DataError where it had no such version.
+    Raises DigestMismatch where what is made is not what the run had, DataError where it had no such version, or where
+    the file of A is not as the run wrote it.
     """
     past.digest(version)
     assert past.started is not None
+    if past.started.basis:
+        await asyncio.to_thread(_check_basis, past.started, basis)
     digest, _ = await engine.start(past.started.seed, sigma, basis)
     _agree(past, 0, digest)
     for applied in past.updates[:version]:
@@ -68,11 +74,28 @@ def _basis(past: Past) -> Mapping[str, torch.Tensor] | None:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
+    assert past.started is not None
+    _check_basis(past.started, past.folder / BASIS)
     try:
         basis: Mapping[str, torch.Tensor] = load_file(past.folder / BASIS)
     except (OSError, SafetensorError) as error:
         raise DataError(f"{past.folder / BASIS}: cannot be read ({error}); restore it") from error
     return basis
+
+
+def digest_of(basis: Path) -> str:
+    """A hash of a file that holds A. Raises DataError."""
+    try:
+        with basis.open("rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    except OSError as error:
+        raise DataError(f"{basis}: cannot be read ({error.strerror}); restore it") from None
+
+
+def _check_basis(started: Started, basis: Path) -> None:
+    """Refuse a file of A that is not the one version 0 was made with. Raises DataError."""
+    if started.basis and digest_of(basis) != started.basis:
+        raise DataError(f"{basis}: not as the run wrote it (its digest differs); restore it")
 
 
 def _agree(past: Past, version: int, digest: str) -> None:
