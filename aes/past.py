@@ -17,6 +17,7 @@ from aes.events import Dispatched, Dropped, Evaluated, Event, Finished, Inherite
 from aes.types import Measurement, Proposal, Update
 
 _AT_ONCE = 32  # events of one turn: a millisecond or two
+_LARGEST_FLOAT = 3.4e38  # of 32 bits
 _KINDS: dict[str, TypeAdapter[Any]] = {kind.__name__: TypeAdapter(kind) for kind in get_args(Event)}
 
 
@@ -164,8 +165,8 @@ class Past:
                 return "the run begins a second time"
             case Inherited(update) | Updated(update) if update.version != self.version:
                 return f"an update of version {update.version} where {self.version} is next"
-            case Inherited(update) | Updated(update) if not all(0 <= term.seed < 2**32 for term in update.terms):
-                return "a seed outside 0 to 2**32"
+            case Inherited(update) | Updated(update) if not _sound(update):
+                return "an update by a seed or a number that no update has"
             case Updated() if not event.consumed or len(event.lags) != len(event.consumed):
                 return "an update without measurements, or without their lags"
             case Updated() if not set(event.consumed) <= set(self.arrived):
@@ -203,6 +204,11 @@ class Past:
             if flaw := self.flaw(event):
                 raise DataError(f"{where}: {flaw}; no run of aes wrote that (restore the journal)")
             yield seconds, event
+
+
+def _sound(update: Update) -> bool:
+    numbers = [update.shrink, update.momentum, *(term.coefficient for term in update.terms)]
+    return all(0 <= t.seed < 2**32 for t in update.terms) and all(abs(n) <= _LARGEST_FLOAT for n in numbers)
 
 
 def _first(error: ValidationError) -> str:
