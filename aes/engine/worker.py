@@ -19,6 +19,7 @@ from vllm.lora.peft_helper import PEFTHelper
 
 from aes import lora, snapshot
 from aes.centre import Centre
+from aes.engine import cpu_lora
 from aes.engine.model import fused_path
 from aes.lora import LoraSpace, Module
 from aes.types import Member, Term, Update
@@ -40,6 +41,8 @@ class AdapterWorker:
         self._grams: dict[str, Gram] = {}
         manager = self.model_runner.lora_manager
         manager._load_adapter = MethodType(lambda _, request: self._build(request), manager)
+        if self.device.type == "cpu":
+            cpu_lora.install(self.model_runner)
 
     def aes_ping(self) -> None:
         """Answer: the engine lives."""
