@@ -381,3 +381,36 @@ def test_a_play_that_hangs_again_in_its_clean_up_is_closed(virtual: Any, monkeyp
     assert told
     assert set(told) == {"timeout"}
     assert sum(isinstance(event, Dispatched) for event in events) >= 12
+
+
+def test_a_run_that_too_much_of_has_failed_ends_with_the_reasons_and_goes_on_when_they_are_mended(virtual: Any) -> None:
+    """Two episodes of three fail, yet every proposal keeps a good one: only the share tells."""
+
+    class Sick(Chaos):
+        well = False
+
+        async def play(self, policy: Policy, goal: int, seed: int) -> Any:
+            if goal % 3 and not self.well:
+                raise ConnectionError("no stock service")
+            return await super().play(policy, goal, seed)
+
+    async def main(run: Run) -> None:
+        async with run._referee.engine, run:
+            await run.wait()
+
+    task, chosen = Sick(0, 0.0), config(goals=9, updates=6, eval_goals=0, retries=0)
+    with folder() as where:
+        with pytest.raises(
+            RunFailed, match=r"^5\d of the last \d+ episodes failed, more than max_failures 0.5 of 108"
+        ) as end:
+            virtual(main(Run(task, engine(4), chosen, where)))
+        assert "environment; most often environment: ConnectionError: no stock service (at aes/test_chaos.py:" in str(
+            end.value
+        )
+        assert not balanced(where).finished
+        task.well = True
+        run = Run.resume(task, engine(4), where)
+        virtual(main(run))
+        assert run.finished
+        assert balanced(where).version == 6
+        assert run.metrics.failures_by_kind == {"environment": run.metrics.failures}
