@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Callable
 from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
@@ -66,15 +67,21 @@ class EngineProcess:
 
     def _notice(self) -> None:
         self._loop.remove_reader(self._descriptor)
-        self._ended(self._how())
+        self._ended(self.how())
 
-    def _how(self) -> str:
+    def how(self) -> str:
+        """How it ended, in words."""
         with contextlib.suppress(ChildProcessError, AttributeError):  # vLLM's thread may have asked first
             status = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-            if status is not None:
-                killed = status.si_code in (os.CLD_KILLED, os.CLD_DUMPED)
-                return _in_words(-status.si_status if killed else status.si_status)
-        return _in_words(self._process.exitcode)
+            if status is None:
+                return "vLLM met an error that it could not go on from"
+            killed = status.si_code in (os.CLD_KILLED, os.CLD_DUMPED)
+            return _in_words(-status.si_status if killed else status.si_status)
+        for _ in range(10):  # that thread knows, and says so as soon as it has its turn
+            if (code := self._process.exitcode) is not None:
+                return _in_words(code)
+            time.sleep(0.001)
+        return "its process ended"
 
 
 def _descriptor(process: BaseProcess) -> int:
@@ -85,9 +92,7 @@ def _descriptor(process: BaseProcess) -> int:
     return os.dup(process.sentinel)
 
 
-def _in_words(code: int | None) -> str:
-    if code is None:
-        return "its process ended"
+def _in_words(code: int) -> str:
     if code >= 0:
         return f"its process ended with exit code {code}"
     why = " (by somebody, or by the system for want of memory)" if code == -signal.SIGKILL else ""

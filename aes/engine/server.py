@@ -17,8 +17,8 @@ from aes.engine.options import VllmOptions, environment
 from aes.engine.process import EngineProcess
 from aes.errors import EngineError, GenerationFailed
 
-BEATS = 10
-"""Heartbeats in the time after which an engine that answers none is taken for dead."""
+PARTS = 10
+"""Parts of the time after which an engine that does not answer is taken for dead."""
 
 
 class Server:
@@ -116,20 +116,29 @@ class Server:
         from vllm.v1.engine.exceptions import EngineDeadError
 
         if isinstance(error, EngineDeadError):
-            self._life.end("vLLM met an error that it could not go on from")
+            self._life.end(self._process.how())
         self._life.check()
 
     async def _beat(self) -> None:
-        """Kill the process when it leaves a call unanswered for too long."""
-        try:
-            while True:
-                await asyncio.sleep(self._limit / BEATS)
-                async with asyncio.timeout(self._limit):
+        """Kill the process when it leaves calls unanswered for too long.
+
+        Time is taken in parts, so that a long one in which our own event loop stood still counts no more than a short.
+        """
+        part, unanswered = self._limit / PARTS, 0
+        why = f"no answer for {self._limit:g} s (engine_seconds)"
+        while unanswered < PARTS:
+            try:
+                async with asyncio.timeout(part):
                     await self.call("aes_ping")
-        except TimeoutError:
-            self._life.end(f"no answer for {self._limit:g} s (engine_seconds)")
-        except EngineError as error:
-            self._life.end(f"its heart has stopped ({error})")
+            except TimeoutError:
+                unanswered += 1
+            except EngineError as error:
+                why = f"its heart has stopped ({error})"
+                break
+            else:
+                unanswered = 0
+                await asyncio.sleep(part)
+        self._life.end(why)
         self._process.kill()
 
 
