@@ -23,7 +23,7 @@ class ChatCodec:
         from transformers import AutoTokenizer, GenerationConfig
 
         try:
-            tokenizer = AutoTokenizer.from_pretrained(model)
+            tokenizer = AutoTokenizer.from_pretrained(model, trust_remote_code=False)
         except Exception as error:  # broken files make transformers raise whatever it comes across
             raise DataError(f"model {model}: no usable tokenizer ({_first_line(error)}); name another model") from None
         ends = {tokenizer.eos_token_id}

@@ -35,9 +35,9 @@ class BaseModel:
 
         _check_folder(model)
         try:
-            config = AutoConfig.from_pretrained(model)
+            config = AutoConfig.from_pretrained(model, trust_remote_code=False)
             with torch.device("meta"):
-                built = AutoModelForCausalLM.from_config(config)  # type: ignore[no-untyped-call]
+                built = AutoModelForCausalLM.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]
         except Exception as error:  # a broken configuration makes transformers raise whatever it comes across
             reason = str(error).strip().partition("\n")[0][:200]
             raise DataError(f"model {model}: cannot be read ({reason}); name a folder or a cached model") from None
