@@ -1,6 +1,7 @@
 """Run every benchmark: a table on the terminal and `benchmarks/results.json`.
 
-python benchmarks/run.py [--repetitions N] [NAME ...]     names: turn_cost, update_cost, webshop, million, lag, memory
+python benchmarks/run.py [--repetitions N] [NAME ...]
+
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks import lag, memory, turn_cost, update_cost, webshop
+from benchmarks import adapters, lag, memory, turn_cost, update_cost, webshop
 
 ALL = {
     "turn_cost": turn_cost.figures,
@@ -24,6 +25,7 @@ ALL = {
     "webshop": webshop.figures,
     "million": webshop.million,
     "lag": lag.figures,
+    "adapters": adapters.figures,
     "memory": memory.figures,
 }
 
