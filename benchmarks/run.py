@@ -1,7 +1,7 @@
 """Run every benchmark: a table on the terminal and `benchmarks/results.json`.
 
 python benchmarks/run.py [--repetitions N] [NAME ...]
-
+    names: turn_cost, update_cost, webshop, million, lag, adapters, memory
 """
 
 from __future__ import annotations
