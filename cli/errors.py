@@ -6,7 +6,7 @@ import signal
 from collections.abc import Iterable
 
 from aes.errors import AesError, UsageError
-from cli.safe_text import safe
+from cli.view.safe_text import safe
 
 
 class Refused(UsageError):

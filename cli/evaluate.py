@@ -15,9 +15,9 @@ from aes.referee import Referee
 from aes.replay import BASIS, rebuild
 from cli import signals
 from cli.recorded import Recorded
-from cli.results import one
 from cli.session import View, view_of
-from cli.terminal import quiet
+from cli.view.results import one
+from cli.view.terminal import quiet
 from envs.webshop.catalog.splits import Split
 
 

@@ -11,7 +11,7 @@ from aes.replay import BASIS, rebuild, remake
 from cli import assemble
 from cli.recorded import Recorded
 from cli.session import view_of
-from cli.terminal import quiet
+from cli.view.terminal import quiet
 
 if TYPE_CHECKING:
     from aes.engine.model import BaseModel

@@ -8,7 +8,7 @@ from aes.errors import DataError
 from aes.runtime import Run
 from cli.recorded import Recorded
 from cli.session import follow, view_of
-from cli.terminal import quiet
+from cli.view.terminal import quiet
 
 
 def resume(folder: Path, devices: str | None, *, live: bool) -> None:

@@ -12,12 +12,12 @@ from aes.errors import EngineError
 from aes.protocols import Engine
 from aes.runtime import Run
 from cli import signals
-from cli.board import Board
 from cli.errors import Interrupted
-from cli.live import LiveView
-from cli.plain import PlainView
-from cli.results import results
 from cli.settings import TrainSettings
+from cli.view.board import Board
+from cli.view.live import LiveView
+from cli.view.plain import PlainView
+from cli.view.results import results
 
 View = LiveView | PlainView
 

@@ -8,12 +8,13 @@ from typing import Any
 from aes.errors import ConfigError
 from aes.past import Past
 from aes.runtime import Run
-from cli import assemble, plan, report
+from cli import assemble, plan
 from cli.errors import Refused
 from cli.plan import Plan
 from cli.recorded import Recorded
 from cli.session import View, follow, view_of
-from cli.terminal import quiet
+from cli.view import report
+from cli.view.terminal import quiet
 
 
 def train(given: dict[str, Any], *, live: bool, parent: Past | None = None, at: int = 0) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from aes.errors import ConfigError, DataError
-from cli.aes_app import train
+from cli.commands.training import train
 from cli.flags import PANELS, given, read_toml
 from cli.settings import TrainSettings
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.aes_app import serve
+from cli.commands.shopping import serve
 from tests.aes.test_security import DEEP, HEAD, STARTED, forge
 
 Refused = Callable[..., str]

@@ -11,10 +11,10 @@ from rich.console import Console
 
 from aes.errors import AesError, UsageError
 from cli import assemble
-from cli.play_menu import LONGEST_LINE, Act, Menu, Say, command
-from cli.play_pages import draw, help_page
-from cli.safe_text import line
 from cli.settings import TrainSettings
+from cli.shop.menu import LONGEST_LINE, Act, Menu, Say, command
+from cli.shop.pages import draw, help_page
+from cli.view.safe_text import line
 from envs.webshop.catalog.catalog import Catalog
 from envs.webshop.catalog.goals import GoalKind
 from envs.webshop.catalog.splits import Split

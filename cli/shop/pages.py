@@ -12,9 +12,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from cli.play_menu import Menu
-from cli.play_score import bought
-from cli.safe_text import line, safe
+from cli.shop.menu import Menu
+from cli.shop.score import bought
+from cli.view.safe_text import line, safe
 from envs.webshop.catalog.product import Product
 from envs.webshop.shop.shop import TextShop
 from envs.webshop.shop.state import PAGE_SIZE, Page, ShopState

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.chart import bar, curve
+from cli.view.chart import bar, curve
 
 numbers = st.floats(-9, 9) | st.just(math.nan)
 

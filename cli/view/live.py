@@ -16,8 +16,8 @@ from rich.text import Text
 
 from aes.metrics import interval, wilson
 from aes.runtime import Run
-from cli.board import Board, engine_words
-from cli.chart import bar, curve
+from cli.view.board import Board, engine_words
+from cli.view.chart import bar, curve
 
 PERIOD_S = 0.25
 _CHART_HEIGHT = 6

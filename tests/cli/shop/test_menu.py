@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.play_menu import LONGEST_LINE, Act, Command, Menu, Say, command
+from cli.shop.menu import LONGEST_LINE, Act, Command, Menu, Say, command
 from envs.webshop import Catalog, TextShop
 from envs.webshop.shop import Page
 

@@ -18,7 +18,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from aes.errors import DataError
-from cli.play import Game
+from cli.shop.play import Game
 from envs.webshop import Catalog
 from tests.cli.conftest import Aes
 

@@ -10,8 +10,8 @@ from rich.console import Console
 from aes.events import Dropped, EngineDown, EngineUp, Evaluated, Event, Finished, Started, Updated
 from aes.metrics import interval
 from aes.runtime import Run
-from cli.board import Board, engine_words
-from cli.safe_text import safe
+from cli.view.board import Board, engine_words
+from cli.view.safe_text import safe
 
 
 class PlainView:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from cli.safe_text import safe
+from cli.view.safe_text import safe
 from envs.webshop.catalog.item import ITEM_BUTTONS, plain
 from envs.webshop.catalog.product import Product
 from envs.webshop.shop.actions import parse

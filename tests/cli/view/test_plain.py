@@ -10,8 +10,8 @@ from typing import Any
 from rich.console import Console
 
 from aes.events import EngineDown, EngineUp, EpisodeFailed, Evaluated, Event
-from cli.plain import PlainView
-from tests.cli.test_live import Scene, updated
+from cli.view.plain import PlainView
+from tests.cli.view.test_live import Scene, updated
 
 
 def told(*events: Event) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 
 from aes.events import Evaluated
-from cli.results import one, results
+from cli.view.results import one, results
 
 
 def text(renderable: RenderableType) -> str:

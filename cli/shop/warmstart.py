@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 
 from cli import assemble
-from cli.live import LiveView
-from cli.plain import PlainView
 from cli.settings import TrainSettings
-from cli.terminal import quiet
+from cli.view.live import LiveView
+from cli.view.plain import PlainView
+from cli.view.terminal import quiet
 
 
 def make(products: int, catalog_seed: int, *, force: bool) -> None:

@@ -11,7 +11,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from cli.safe_text import line
+from cli.view.safe_text import line
 from envs.webshop.catalog.goals import NO_CEILING, Goal
 from envs.webshop.catalog.product import Product
 from envs.webshop.reward.reward import Score

@@ -7,7 +7,7 @@ from pathlib import Path
 PROGRAM = """
 import os, subprocess, sys
 from pathlib import Path
-from cli.terminal import quiet
+from cli.view.terminal import quiet
 print("before")
 with quiet() as terminal:
     os.write(1, b"lost")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from aes.config import Config
 from aes.events import EngineDown, EngineUp, Event, Updated
 from aes.metrics import Metrics
-from cli.safe_text import safe
+from cli.view.safe_text import safe
 
 WINDOW_S = 20.0
 """Seconds over which speed is averaged."""

@@ -10,8 +10,8 @@ from aes.config import Config
 from aes.events import EngineDown, EngineUp, EpisodeFailed, Evaluated, Event, Measured, Updated
 from aes.metrics import Metrics
 from aes.types import Measurement, Proposal, Term, Update
-from cli.board import Board
-from cli.live import big, clock, frame
+from cli.view.board import Board
+from cli.view.live import big, clock, frame
 
 
 class Hands:

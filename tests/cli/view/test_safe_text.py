@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from cli.safe_text import line, safe
+from cli.view.safe_text import line, safe
 
 
 @pytest.mark.parametrize(
