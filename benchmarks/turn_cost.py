@@ -1,12 +1,14 @@
-"""The runtime's own cost: driver CPU a turn with about 1,000 episodes at once, against the same turns played bare.
+"""The runtime's own cost: microseconds of driver CPU a turn with 16, 256 and 4,096 episodes at once.
 
-Both sides run the same fake engine and environment, so the difference is what aes adds: dispatch, policies, tasks,
-events, the account.
+Every side plays the same turns on the fake engine; only the members in flight differ, so a runtime whose cost grows
+with the number of episodes shows. The fake engine's own work is in the figure; what the same turns cost without a
+runtime around them stands beside it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import statistics
 import time
 from typing import Any
 
@@ -17,7 +19,11 @@ from aes.types import Member, Sampling
 from benchmarks.measure import Figure
 
 TURNS = 4
-CONFIG = Config(updates=4, pairs=32, goals=16, eval_goals=0, eval_every=0)
+GOALS = 16
+IN_FLIGHT = (1, 16, 256)
+"""Members at once; each plays its goals at once, so these are 16, 256 and 4,096 episodes."""
+CONFIG = Config(updates=2, pairs=128, goals=GOALS, eval_goals=0, eval_every=0)
+BARE = 1024
 
 
 class Count:
@@ -37,33 +43,34 @@ class Count:
 TASK = ChatTask("count", Count, range(10_000), range(10_000, 10_001))
 
 
-async def _bare(engine: FakeEngine, episodes: int) -> int:
-    """Episodes one after the other, without a runtime around them."""
-    async with engine.seat(Member(0)) as seat:
-        for goal in range(episodes):
-            policy = MemberPolicy(seat, engine.codec, engine.context, Sampling())
-            await TASK.play(policy, goal, 0)
-    return episodes * TURNS
+def figures(repetitions: int) -> list[Figure]:
+    """Cost a turn by episodes at once, the same over the bare turns, and how flat it is."""
+    asyncio.run(_within(max(IN_FLIGHT)))  # warms up
+    bare = [asyncio.run(_bare()) for _ in range(repetitions)]
+    within = {members: [asyncio.run(_within(members)) for _ in range(repetitions)] for members in IN_FLIGHT}
+    found = []
+    for members, costs in within.items():
+        detail = {"bare us": statistics.median(bare), "run / bare": statistics.median(costs) / statistics.median(bare)}
+        found.append(Figure(f"driver CPU a turn, {members * GOALS:,} episodes", "us", costs, detail))
+    few, *_, many = within.values()
+    flat = [most / least for least, most in zip(few, many, strict=True)]
+    return [*found, Figure(f"driver CPU a turn, {max(IN_FLIGHT) * GOALS:,} / {GOALS} episodes", "x", flat)]
 
 
-async def _run() -> tuple[float, float]:
-    """CPU microseconds a turn: within a run, and bare."""
-    engine = FakeEngine(slots=64)
+async def _within(members: int) -> float:
+    """CPU microseconds a turn within a run."""
+    engine = FakeEngine(slots=members)
     began = time.process_time()
     async with Run(TASK, engine, CONFIG) as run:
         await run.wait()
-    within = (time.process_time() - began) / run.metrics.turns
+    return (time.process_time() - began) / run.metrics.turns * 1e6
+
+
+async def _bare() -> float:
+    """CPU microseconds a turn of episodes one after the other, without a runtime around them."""
+    engine = FakeEngine()
     began = time.process_time()
-    turns = await _bare(FakeEngine(), 512)
-    return within * 1e6, (time.process_time() - began) / turns * 1e6
-
-
-def figures(repetitions: int) -> list[Figure]:
-    """Cost a turn as a ratio, and the difference in microseconds."""
-    sides = [asyncio.run(_run()) for _ in range(repetitions)]
-    within, bare = (sum(side[i] for side in sides) / repetitions for i in (0, 1))
-    detail = {"in a run us/turn": within, "bare us/turn": bare}
-    return [
-        Figure("turn cost, 1,024 episodes: run / bare", "x", [a / b for a, b in sides], detail),
-        Figure("turn cost, 1,024 episodes: run - bare", "us", [a - b for a, b in sides]),
-    ]
+    async with engine.seat(Member(0)) as seat:
+        for goal in range(BARE):
+            await TASK.play(MemberPolicy(seat, engine.codec, engine.context, Sampling()), goal, 0)
+    return (time.process_time() - began) / (BARE * TURNS) * 1e6
