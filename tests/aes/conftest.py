@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import selectors
 from collections.abc import Coroutine
 from random import Random
 from typing import Any, Protocol, TypeVar
@@ -11,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 import pytest
 
 from aes import ChatTask
+from aes.simulation import loop
 
 T = TypeVar("T")
 
@@ -38,34 +38,6 @@ class Shelf:
         return " ".join(f"take[{colour}]" for colour in self._shown)
 
 
-class JumpingSelector(selectors.DefaultSelector):
-    """Never waits for time to pass: where nothing is ready, it is at once as late as the loop would have slept to."""
-
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        if timeout is None:  # no timer is set: only a thread can bring news, and none takes that long
-            ready = super().select(5)
-            if not ready:
-                raise RuntimeError("deadlock: every task waits, and no timer or thread is left to wake one")
-            return ready
-        ready = super().select(0)
-        if not ready:
-            self.now += max(timeout, 0)
-        return ready
-
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock starts at 0 and jumps from timer to timer."""
-
-    def __init__(self) -> None:
-        self._jumping = JumpingSelector()
-        super().__init__(self._jumping)
-
-    def time(self) -> float:
-        return self._jumping.now
-
-
 class Virtual(Protocol):
     """Runs a coroutine to its end in a loop of its own."""
 
@@ -88,7 +60,6 @@ def virtual() -> Virtual:
             assert asyncio.all_tasks() == {asyncio.current_task()}
             return result
 
-        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-            return runner.run(alone())
+        return loop.run(alone())
 
     return run

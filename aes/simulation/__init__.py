@@ -1,0 +1,1 @@
+"""Runs in virtual time: the real runtime on engines that are a model of devices, batching and episode lengths."""
