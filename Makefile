@@ -1,7 +1,9 @@
 # Every target does its own set-up; a second call starts at once.
 PY := .venv/bin/python
+REFERENCE := aes aes.types aes.protocols aes.events aes.strategy aes.errors aes.engine.model aes.engine.options \
+	aes.engine.vllm aes.engine.pool aes.engine.fake envs.webshop
 
-.PHONY: train test quick check bench clean
+.PHONY: train test quick check bench docs clean
 
 train: .venv/ready-run  ## learn WebShop from the start, on whatever this machine has
 	.venv/bin/aes train $(ARGS)
@@ -21,8 +23,11 @@ check: .venv/ready-dev  ## style and types
 bench: .venv/ready-dev  ## every benchmark, as a table and as JSON
 	$(PY) benchmarks/run.py $(ARGS)
 
+docs: .venv/ready-dev  ## the API reference, from docstrings, under site/
+	.venv/bin/pdoc --docformat google --output-directory site $(REFERENCE)
+
 clean:
-	rm -rf .venv dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv dist site .mypy_cache .ruff_cache .pytest_cache
 
 .venv/ready-run: pyproject.toml scripts/setup.sh
 	bash scripts/setup.sh run
