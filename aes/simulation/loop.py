@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import selectors
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from concurrent.futures import Executor
+from typing import Any, TypeVar, TypeVarTuple
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 _PATIENCE = 5.0
 """Real seconds that news may take where neither a timer nor a known thread is left to bring any."""
@@ -55,16 +57,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         """Virtual seconds since the loop was made."""
         return self._jumping.now
 
-    def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:
+    def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
         """As any loop does it; virtual time stands still until the call has ended or nobody waits for it any more."""
         future = super().run_in_executor(executor, func, *args)
         self._jumping.threads += 1
         future.add_done_callback(self._reported)
         return future
 
-    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+    def shutdown_default_executor(self, timeout: float | None = None) -> Coroutine[Any, Any, None]:
         """Wait for the threads themselves: `timeout` would be over at once here."""
-        await super().shutdown_default_executor()
+        return super().shutdown_default_executor()
 
     def _reported(self, future: asyncio.Future[Any]) -> None:
         self._jumping.threads -= 1
