@@ -47,6 +47,10 @@ class Config(Settings):
     stale_frac: Annotated[
         float | None, Field(ge=0, le=1, description="Controlled schedule: share of measurements at full lag.")
     ] = None
+    frozen: Annotated[
+        bool,
+        Field(description="Controlled schedule: max_lag + 1 updates at a time start all members from one centre."),
+    ] = False
     on_stale: Annotated[
         Literal["wait", "drop"],
         Field(description="Stragglers at the bound: wait, or drop (biased against long episodes)."),
@@ -78,7 +82,19 @@ class Config(Settings):
             raise ValueError(
                 "on_stale 'drop' has no meaning with stale_frac: a controlled schedule never drops (unset one)"
             )
+        if self.frozen:
+            self._check_frozen()
         return self
+
+    def _check_frozen(self) -> None:
+        if self.max_lag == 0:
+            raise ValueError("frozen needs a lag: a block is of max_lag + 1 updates (set max_lag to at least 1)")
+        if self.stale_frac is not None:
+            raise ValueError(f"frozen fixes every lag, and so does stale_frac {self.stale_frac} (unset one)")
+        if self.on_stale == "drop":
+            raise ValueError(
+                "on_stale 'drop' has no meaning with frozen: a controlled schedule never drops (unset one)"
+            )
 
     @property
     def signs(self) -> tuple[int, ...]:
@@ -105,6 +121,8 @@ class Config(Settings):
         """The schedule in words."""
         if self.max_lag == 0:
             return "synchronous"
+        if self.frozen:
+            return f"frozen, blocks of {self.max_lag + 1} updates from one centre"
         if self.stale_frac is None:
             return f"natural, lag <= {self.max_lag}, stragglers: {self.on_stale}"
         return f"controlled, {self.stale_frac:.0%} of measurements at lag {self.max_lag}"

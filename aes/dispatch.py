@@ -25,7 +25,7 @@ from aes.events import Dispatched, Dropped, Event, Measured
 from aes.failures import FailureGuard, summary
 from aes.ledger import Ledger
 from aes.past import Past
-from aes.schedule import Controlled, Natural, Schedule, Slot
+from aes.schedule import Controlled, Frozen, Natural, Schedule, Slot
 from aes.types import Episode, Measurement, Member, Proposal
 
 _EPOCHS = 3  # shuffles kept besides the current one: replacements come from far ahead, stale members from behind
@@ -270,6 +270,8 @@ def measure(
 
 def schedule_of(config: Config, first: int = 0) -> Schedule:
     """The schedule that the settings describe, from version `first` on; synchronous ES is natural without lag."""
+    if config.frozen:
+        return Frozen(config.per_update, config.updates, config.max_lag, first)
     if config.stale_frac is None:
         return Natural(config.per_update, config.updates, config.on_stale == "drop", first)
     return Controlled(config.per_update, config.updates, config.max_lag, config.stale_frac, first)

@@ -91,14 +91,16 @@ async def evaluate(referee: Referee, version: int, goals: Sequence[Any]) -> Eval
         await together(_play_on(referee, seat, left, episodes) for _ in side_by_side)
     played = [episode for episode in episodes if episode is not None]
     failures = [episode.failure for episode in played if episode.failure is not None]
+    solved = tuple(place for place, e in enumerate(played) if e.success and e.failure is None)
     return Evaluated(
         version=version,
         scores=tuple(e.fitness if e.failure is None else math.nan for e in played),
-        successes=sum(e.success and e.failure is None for e in played),
+        successes=len(solved),
         failures=len(failures),
         seconds=asyncio.get_running_loop().time() - began,
         task={"name": referee.task.name, **referee.task.fingerprint},
         why=summary(failures),
+        solved=solved,
     )
 
 

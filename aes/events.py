@@ -106,7 +106,8 @@ class Evaluated:
     """The centre of a version played held-out goals: one score per goal (nan: failed), in order of the goals.
 
     `task` is what the scores depend on beside the policy, the task's name and fingerprint: scores of unlike tasks don't
-    compare. `why` tells the failures, by kind and with the reasons that came most often.
+    compare. `why` tells the failures, by kind and with the reasons that came most often. `solved` are the places of the
+    goals that succeeded (none where the journal is older than that).
     """
 
     version: int
@@ -116,6 +117,7 @@ class Evaluated:
     seconds: float
     task: Mapping[str, str] = field(default_factory=dict)
     why: str = ""
+    solved: tuple[int, ...] = ()
 
     @property
     def split(self) -> str:

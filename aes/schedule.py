@@ -2,7 +2,8 @@
 
 `Natural` dispatches from the newest centre as slots free up and consumes in order of arrival. `Controlled` fixes the
 lag of every measurement in advance (update t: round(f * n) of lag min(t, max_lag), the rest of lag 0), so that what is
-learned depends on seeds alone and not on timing. Both are pure: they read the ledger and hand out plans.
+learned depends on seeds alone and not on timing; so does `Frozen` (update t: all of lag t mod (max_lag + 1)). All are
+pure: they read the ledger and hand out plans.
 """
 
 from __future__ import annotations
@@ -66,7 +67,13 @@ class Natural:
         return Slot(None, self._index - 1, version)
 
     def choose(self, ledger: Ledger, version: int) -> Sequence[Measurement] | None:
-        """In order of arrival, older ones first where the bound needs it."""
+        """In order of arrival, older ones first where the bound needs it.
+
+        Without lag there is nothing to choose: then in order of dispatch, so that timing leaves no trace in the sum.
+        """
+        if ledger.max_lag == 0:
+            due = sorted(ledger.arrived, key=lambda m: m.proposal.index)
+            return due if len(due) == ledger.per_update else None
         if not self._drop:
             return first_choice(ledger, version)
         last_call = version - ledger.max_lag
@@ -144,5 +151,22 @@ class Controlled:
             Slot(update, update * self._per_update + j, version)
             for update in range(version, min(version + self._max_lag + 1, self._updates))
             for j in range(self._per_update)
-            if update - (min(update - self._first, self._max_lag) if j < self._stale else 0) == version
+            if update - self._lag(update, j) == version
         ]
+
+    def _lag(self, update: int, place: int) -> int:
+        """The lag of one place of an update."""
+        return min(update - self._first, self._max_lag) if place < self._stale else 0
+
+
+class Frozen(Controlled):
+    """Blocks of max_lag + 1 updates whose members are all dispatched from the centre at the block's start.
+
+    The lag runs 0, 1, ..., max_lag and begins again: a stress test, in which the engines never wait inside a block.
+    """
+
+    def __init__(self, per_update: int, updates: int, max_lag: int, first: int = 0) -> None:
+        super().__init__(per_update, updates, max_lag, 1.0, first)
+
+    def _lag(self, update: int, place: int) -> int:
+        return (update - self._first) % (self._max_lag + 1)

@@ -18,7 +18,7 @@ from cli.settings import LISTS, PRESETS, TrainSettings
 
 PANELS = {
     "Search": "updates pairs goals estimator sigma sigma_floor lr momentum decay seed",
-    "Staleness": "max_lag stale_frac on_stale in_flight",
+    "Staleness": "max_lag stale_frac frozen on_stale in_flight",
     "Adapters": "rank alpha targets layers factors basis",
     "Engine": "engine model devices slots context dtype sequences cache_gib gpu_share eager engine_seconds restarts",
     "Task": "task data products catalog_seed goal_kind prompt nouns temperature max_tokens",

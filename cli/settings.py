@@ -155,7 +155,7 @@ def resolve(given: dict[str, Any]) -> tuple[TrainSettings, list[str]]:
         except ValidationError as error:
             for problem in error.errors(include_url=False):
                 complaints.append(explain(problem, TrainSettings.model_fields))
-                for field in problem["loc"][:1] or ("stale_frac", "on_stale"):
+                for field in problem["loc"][:1] or ("stale_frac", "on_stale", "frozen"):
                     values.pop(str(field), None)
 
 

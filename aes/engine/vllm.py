@@ -126,6 +126,7 @@ class VllmEngine:
 
     async def start(self, seed: int, sigma: float, basis: Path) -> tuple[str, int]:
         """Make version 0 and run the canary; see `aes.protocols.Engine`."""
+        self._requests.clear()  # members of another run may have the same names, and an adapter is known by its id
         digest, dim = await self._open().call("aes_start", seed, str(basis) if self.wants_observation else None)
         await canary.check(self, sigma, seed)
         return digest, dim

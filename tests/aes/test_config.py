@@ -31,6 +31,9 @@ from aes.errors import ConfigError, UsageError
         ({"stale_frac": 0.5, "on_stale": "drop"}, ["on_stale 'drop'", "stale_frac"]),
         ({"stale_frac": 1.5}, ["stale_frac = 1.5"]),
         ({"seed": -1}, ["seed = -1"]),
+        ({"frozen": True, "max_lag": 0}, ["frozen needs a lag", "set max_lag to at least 1"]),
+        ({"frozen": True, "stale_frac": 0.5}, ["frozen", "stale_frac 0.5", "unset one"]),
+        ({"frozen": True, "on_stale": "drop"}, ["on_stale 'drop'", "frozen"]),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(values: dict[str, Any], words: list[str]) -> None:
@@ -71,6 +74,7 @@ def test_equal_settings_cost_equally_whatever_the_estimator(
         ({"max_lag": 2}, "natural, lag <= 2, stragglers: wait"),
         ({"max_lag": 1, "on_stale": "drop"}, "natural, lag <= 1, stragglers: drop"),
         ({"max_lag": 4, "stale_frac": 1.0}, "controlled, 100% of measurements at lag 4"),
+        ({"max_lag": 3, "frozen": True}, "frozen, blocks of 4 updates from one centre"),
     ],
 )
 def test_the_schedule_has_a_name(values: dict[str, Any], name: str) -> None:

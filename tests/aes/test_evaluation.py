@@ -44,6 +44,7 @@ def test_scores_stand_in_the_order_of_the_goals(virtual: Any) -> None:
     assert [s for s in result.scores if not math.isnan(s)] == [float(g) for g in range(20) if g % 6 != 5]
     assert [math.isnan(s) for s in result.scores] == [g % 6 == 5 for g in range(20)]
     assert (result.version, result.failures, result.successes) == (0, 3, 3)
+    assert result.solved == (16, 18, 19)
     assert task.most == 4
     assert sorted(task.seeds) == list(range(20))
     assert 14 <= result.seconds < 30

@@ -42,7 +42,9 @@ def cut(folder: Path, into: Path, lines: int, torn: bytes = b"") -> Path:
     return into
 
 
-@pytest.mark.parametrize("schedule", [CONTROLLED, {"max_lag": 2, "stale_frac": 1.0}, {"max_lag": 0}])
+@pytest.mark.parametrize(
+    "schedule", [CONTROLLED, {"max_lag": 2, "stale_frac": 1.0}, {"max_lag": 2, "frozen": True}, {"max_lag": 0}]
+)
 @pytest.mark.parametrize("extra", [{}, {"estimator": "zscore"}, {"momentum": 0.5, "decay": 0.1}])
 def test_a_run_killed_at_any_moment_ends_the_same(
     shelf: ChatTask, virtual: Any, tmp_path: Path, schedule: dict[str, Any], extra: dict[str, Any]

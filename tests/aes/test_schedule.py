@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aes.ledger import Ledger
-from aes.schedule import Controlled, Natural, Schedule, Slot
+from aes.schedule import Controlled, Frozen, Natural, Schedule, Slot
 from aes.types import Measurement, Proposal
 
 
@@ -37,10 +37,15 @@ def running(ledger: Ledger) -> list[Proposal]:
 
 
 def play(
-    schedule: Schedule, ledger: Ledger, updates: int, data: st.DataObject, void: Callable[[Proposal], bool]
+    schedule: Schedule,
+    ledger: Ledger,
+    updates: int,
+    data: st.DataObject,
+    void: Callable[[Proposal], bool],
+    first: int = 0,
 ) -> Iterator[tuple[int, list[Measurement]]]:
     """Run a schedule to its end under arbitrary timing; yields what every update consumes."""
-    for version in range(updates):
+    for version in range(first, updates):
         while (chosen := schedule.choose(ledger, version)) is None:
             if dispatch(schedule, ledger, version, at_most=data.draw(st.integers(0, 3))):
                 continue
@@ -90,6 +95,66 @@ def test_controlled_lags_are_exactly_as_planned(
     assert schedule.propose(ledger, updates) is None
     if not voids:
         assert seen == set(range(n * updates))
+
+
+@settings(max_examples=80)
+@given(
+    n=st.integers(1, 6),
+    updates=st.integers(1, 9),
+    max_lag=st.integers(1, 5),
+    first=st.integers(0, 3),
+    voids=st.integers(0, 3),
+    data=st.data(),
+)
+def test_frozen_lags_are_a_saw_tooth(
+    n: int, updates: int, max_lag: int, first: int, voids: int, data: st.DataObject
+) -> None:
+    schedule, ledger = Frozen(n, first + updates, max_lag, first), Ledger(n, max_lag)
+    seen: set[int] = set()
+    for version, chosen in play(schedule, ledger, first + updates, data, some(voids, data), first):
+        assert {version - m.proposal.version for m in chosen} == {(version - first) % (max_lag + 1)}
+        assert len(chosen) == n
+        assert not seen & {m.proposal.index for m in chosen}
+        seen |= {m.proposal.index for m in chosen}
+    assert not ledger.open
+    assert schedule.propose(ledger, first + updates) is None
+    if not voids:
+        assert seen == set(range(n * first, n * (first + updates)))
+
+
+@given(data=st.data(), max_lag=st.integers(1, 3), salt=st.integers(0, 99))
+def test_what_a_frozen_block_consumes_hangs_on_what_is_void_and_not_on_when(
+    data: st.DataObject, max_lag: int, salt: int
+) -> None:
+    def void(entry: Proposal) -> bool:
+        return Random(f"{salt} {entry.index}").random() < 0.4
+
+    def consumed() -> list[list[int]]:
+        schedule, ledger = Frozen(3, 5, max_lag), Ledger(3, max_lag)
+        return [[m.proposal.index for m in chosen] for _, chosen in play(schedule, ledger, 5, data, void)]
+
+    assert consumed() == consumed()
+
+
+def test_a_frozen_block_runs_ahead_and_stops_at_its_end() -> None:
+    schedule, ledger = Frozen(2, 9, max_lag=2), Ledger(2, 2)
+    ahead = dispatch(schedule, ledger, 0)
+    assert [(p.update, p.version) for p in ahead] == [(0, 0), (0, 0), (1, 0), (1, 0), (2, 0), (2, 0)]
+    for entry in ahead:
+        ledger.arrive(measured(entry))
+    for version in range(3):
+        assert dispatch(schedule, ledger, version) == []
+        ledger.take(version, schedule.choose(ledger, version) or ())
+    assert {(p.update, p.version) for p in dispatch(schedule, ledger, 3)} == {(3, 3), (4, 3), (5, 3)}
+
+
+def test_without_lag_the_order_of_arrival_leaves_no_trace() -> None:
+    schedule, ledger = Natural(3, 2), Ledger(3, 0)
+    dispatch(schedule, ledger, 0)
+    for entry in reversed(ledger.open):
+        assert schedule.choose(ledger, 0) is None
+        ledger.arrive(measured(entry))
+    assert [m.proposal.index for m in schedule.choose(ledger, 0) or ()] == [0, 1, 2]
 
 
 @settings(max_examples=80)

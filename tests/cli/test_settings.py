@@ -70,6 +70,15 @@ def test_a_stale_share_without_a_lag_is_refused(lag: dict[str, int]) -> None:
     assert "add --max-lag" in complaints[0]
 
 
+@pytest.mark.parametrize(
+    "clash", [{"max_lag": 0}, {"max_lag": 3, "stale_frac": 0.5}, {"max_lag": 3, "on_stale": "drop"}]
+)
+def test_frozen_blocks_that_cannot_be_are_one_complaint(clash: dict[str, object]) -> None:
+    _, complaints = resolve({"frozen": True, **clash})
+    assert len(complaints) == 1
+    assert "frozen" in complaints[0]
+
+
 def test_every_prompt_can_be_named() -> None:
     field = TrainSettings.model_fields["prompt"]
     assert typing.get_args(field.annotation) == typing.get_args(PromptName) == tuple(PROMPTS)
