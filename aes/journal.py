@@ -1,14 +1,12 @@
 """The journal: every event of a run as one JSON line, flushed as it happens. A run is its journal.
 
 Every line ends in a checksum of itself and of all lines before it, so that a changed, lost or swapped line is found. A
-process or machine that dies leaves at most one torn line at the end, which is cut when the run goes on. A lock keeps a
-second writer out; it belongs to the process, so none survives a crash.
+process or machine that dies leaves at most one torn line at the end, which is cut when the run goes on.
 """
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
 import math
 import os
@@ -19,14 +17,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
-from aes.errors import ConfigError, DataError, RunFailed
+from aes.errors import DataError, RunFailed
 from aes.events import Event, Updated
+from aes.lock import Lock
 
 FORMAT = 2
 NAME = "journal.jsonl"
+LONGEST_LINE = 2**26
 _SUM = b',"sum":"'
 _HEAD = f'{{"event":"Journal","format":{FORMAT},'.encode()
-_held: set[Path] = set()  # a process's own locks don't keep it out itself
 
 
 class Journal:
@@ -35,11 +34,11 @@ class Journal:
     def __init__(self, folder: Path, clock: Callable[[], float], *, end: int, checksum: int, at: float) -> None:
         """Use `create` or `reopen`."""
         self._path = folder / NAME
-        self._lock = _lock(folder)
+        self._lock = Lock(folder)
         try:
             self._file = os.open(self._path, os.O_WRONLY | (0 if end else os.O_CREAT | os.O_EXCL), 0o644)
         except OSError:
-            self._unlock()
+            self._lock.release()
             raise
         self._clock = clock
         self._began = clock() - at
@@ -62,12 +61,12 @@ class Journal:
     @classmethod
     def reopen(cls, folder: Path, clock: Callable[[], float]) -> Self:
         """Go on after the last whole line; a torn one is cut. Raises DataError, ConfigError, OSError."""
-        end, last, at = 0, 0, 0.0
-        for line, checksum, record in _lines(folder):
-            end, last, at = end + len(line), checksum, record["at"]
-        if not end:
+        reader, at = Reader(folder), 0.0
+        for record in reader.records():
+            at = record["at"]
+        if not reader.end:
             raise DataError(f"run {folder}: its journal is empty (nothing was begun; delete the folder)")
-        return cls(folder, clock, end=end, checksum=last, at=at)
+        return cls(folder, clock, end=reader.end, checksum=reader.checksum, at=at)
 
     def __call__(self, event: Event) -> None:
         """Write one event; a listener for the bus. Raises RunFailed when the disk takes no more."""
@@ -111,11 +110,7 @@ class Journal:
     def close(self) -> None:
         """Close the file and let others write."""
         os.close(self._file)
-        self._unlock()
-
-    def _unlock(self) -> None:
-        os.close(self._lock)
-        _held.discard(self._path.parent.resolve())
+        self._lock.release()
 
 
 def to_json(value: Any, indent: int | None = None) -> str:
@@ -136,59 +131,77 @@ def writing(path: Path) -> Iterator[Path]:
         raise RunFailed(f"{path}: cannot be written ({error.strerror}); mend that and resume the run") from error
 
 
+class Reader:
+    """Reads a journal as far as it is written, and later what has been added since. It takes no lock.
+
+    Attributes:
+        end: bytes of the whole lines read so far.
+        checksum: that of the last of them.
+        number: how many they are.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Raises DataError for a folder without a journal."""
+        self.path = folder / NAME
+        with _readable(self.path):
+            if not self.path.is_file():
+                raise DataError(f"run {folder}: no {NAME} in it (name a run folder)")
+        self.end = self.checksum = self.number = 0
+
+    def lines(self) -> Iterator[bytes]:
+        """The whole lines not read yet, each proved and without its checksum; a torn last line is left for later.
+
+        Raises DataError with the line's number for what is not as it was written.
+        """
+        with _readable(self.path), self.path.open("rb") as file:
+            file.seek(self.end)
+            while (line := file.readline(LONGEST_LINE)).endswith(b"\n"):
+                yield self._proved(line)
+            if len(line) == LONGEST_LINE:
+                raise DataError(f"{self.path}:{self.number + 1}: longer than any line of a journal; restore it")
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """The records not read yet, in order. Raises DataError."""
+        for body in self.lines():
+            yield self.record(body)
+
+    def record(self, body: bytes) -> dict[str, Any]:
+        """What the line read last holds. Raises DataError for what is no record: only another program wrote that."""
+        where = f"{self.path}:{self.number}"
+        try:
+            record = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{where}: not a record of aes ({error})") from None
+        if not isinstance(record, dict) or not isinstance(record.get("at"), int | float):
+            raise DataError(f"{where}: not a record of aes (no time in it)")
+        return record
+
+    def _proved(self, line: bytes) -> bytes:
+        if not self.number and not line.startswith(_HEAD):
+            raise DataError(f"{self.path}: not a journal of format {FORMAT} (use the aes it was written by)")
+        body, _, rest = line.rpartition(_SUM)
+        checksum = zlib.crc32(body, self.checksum)
+        if rest != f'{checksum:08x}"}}\n'.encode():
+            where = f"{self.path}:{self.number + 1}"
+            raise DataError(f"{where}: not as it was written (its checksum differs); restore it or cut it")
+        self.end, self.checksum, self.number = self.end + len(line), checksum, self.number + 1
+        return body + b"}"
+
+
 def read(folder: Path) -> Iterator[dict[str, Any]]:
     """The records of a run's journal in order; a torn last line is left out.
 
     Raises DataError for a folder without one, and with the line's number for whatever is not as it was written.
     """
-    for _, _, record in _lines(folder):
-        yield record
+    yield from Reader(folder).records()
 
 
-def _lines(folder: Path) -> Iterator[tuple[bytes, int, dict[str, Any]]]:
-    """Whole lines with the checksum up to each and the record in it."""
-    path = folder / NAME
-    if not path.is_file():
-        raise DataError(f"run {folder}: no {NAME} in it (name a run folder)")
-    checksum = 0
-    with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                return
-            if number == 1 and not line.startswith(_HEAD):
-                raise DataError(f"{path}: not a journal of format {FORMAT} (use the aes it was written by)")
-            body, _, rest = line.rpartition(_SUM)
-            checksum = zlib.crc32(body, checksum)
-            if rest != f'{checksum:08x}"}}\n'.encode():
-                raise DataError(f"{path}:{number}: not as it was written (its checksum differs); restore it or cut it")
-            yield line, checksum, _record(body + b"}", f"{path}:{number}")
-
-
-def _record(line: bytes, where: str) -> dict[str, Any]:
-    """What a line holds. Raises DataError for what is no record, which only another program can have written."""
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{where}: not a record of aes ({error})") from None
-    if not isinstance(record, dict) or not isinstance(record.get("at"), int | float):
-        raise DataError(f"{where}: not a record of aes (no time in it)")
-    return record
-
-
-def _lock(folder: Path) -> int:
-    """Take the folder for this process, until the descriptor is closed. Raises ConfigError where another holds it."""
-    key = folder.resolve()
-    held = ConfigError(f"run {folder}: another process is writing to it (wait for it, or stop it)")
-    if key in _held:
-        raise held
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise held from None
-    _held.add(key)
-    return lock
+        yield
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def _finite(value: Any) -> Any:

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from aes import journal
 from aes.config import explain
 from aes.errors import DataError
 from aes.events import Dispatched, Dropped, Evaluated, Event, Finished, Inherited, Measured, Started, Updated
+from aes.journal import Reader
 from aes.types import Measurement, Proposal, Update
 
 _AT_ONCE = 32  # events of one turn: a millisecond or two
@@ -78,38 +78,44 @@ class Past:
     @classmethod
     def read(cls, folder: Path, listen: Callable[[Event], None] = lambda event: None) -> Past:
         """Read a run folder; `listen` hears every event again. Raises DataError for what is no run or a broken one."""
-        past, events = cls._begin(folder)
-        for seconds, event in events:
-            past.apply(event)
-            past.seconds = seconds
+        past, events = cls.begin(Reader(folder))
+        for event in events:
             listen(event)
         return past
 
     @classmethod
     async def recall(cls, folder: Path) -> Past:
         """Read the folder of a run that goes on; other tasks have their turns meanwhile. Raises DataError."""
-        past, events = cls._begin(folder)
-        for number, (_, event) in enumerate(events):
-            past.apply(event)
+        past, events = cls.begin(Reader(folder))
+        for number, _ in enumerate(events):
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
         return past
 
     @classmethod
-    def _begin(cls, folder: Path) -> tuple[Past, Iterator[tuple[float, Event]]]:
+    def begin(cls, reader: Reader) -> tuple[Past, Iterator[Event]]:
+        """What the first record tells, and the events after it, which are taken in as they are asked for.
+
+        Raises DataError for what is no run or a broken one.
+        """
+        folder = reader.path.parent
         for path in folder.rglob("*"):
             if path.is_symlink():
                 name = path.relative_to(folder)
                 raise DataError(f"run {folder}: {name} is a link; a run's files are its own (copy it, or delete it)")
-        records = journal.read(folder)
-        header = next(records, None)
+        header = next(reader.records(), None)
         if header is None:
             raise DataError(f"run {folder}: its journal is empty (nothing was begun; delete the folder)")
         try:
             past = cls(folder, vars(_ABOUT.validate_python(header)))
         except ValidationError as error:
-            raise DataError(f"{folder / journal.NAME}:1: not the beginning of a run ({_first(error)})") from None
-        return past, past._events(records)
+            raise DataError(f"{reader.path}:1: not the beginning of a run ({_first(error)})") from None
+        return past, past.catch_up(reader)
+
+    def catch_up(self, reader: Reader) -> Iterator[Event]:
+        """The events that the journal holds by now and that were not heard yet. Raises DataError."""
+        for record in reader.records():
+            yield self.hear(record, f"{reader.path}:{reader.number}")
 
     def cut(self, version: int) -> Past:
         """The start of a run of its own at one version of this one. Raises DataError where there is no such version."""
@@ -190,20 +196,20 @@ class Past:
             return f"proposal {proposal.index} is of no version or seed"
         return ""
 
-    def _events(self, records: Iterator[dict[str, Any]]) -> Iterator[tuple[float, Event]]:
-        """The records as events, each with its time, to be applied as they come. Raises DataError for what is none."""
-        for number, record in enumerate(records, 2):
-            where = f"{self.folder / journal.NAME}:{number}"
-            kind, seconds = str(record.pop("event", None)), record.pop("at")
-            if kind not in _KINDS:
-                raise DataError(f"{where}: not an event of this version of aes ({kind[:40]!r})")
-            try:
-                event: Event = _KINDS[kind].validate_python(record)
-            except ValidationError as error:
-                raise DataError(f"{where}: not an event of this version of aes ({_first(error)})") from None
-            if flaw := self.flaw(event):
-                raise DataError(f"{where}: {flaw}; no run of aes wrote that (restore the journal)")
-            yield seconds, event
+    def hear(self, record: dict[str, Any], where: str) -> Event:
+        """Take in the next record, found at `where`, and return the event in it. Raises DataError for what is none."""
+        kind, seconds = str(record.pop("event", None)), record.pop("at")
+        if kind not in _KINDS:
+            raise DataError(f"{where}: not an event of this version of aes ({kind[:40]!r})")
+        try:
+            event: Event = _KINDS[kind].validate_python(record)
+        except ValidationError as error:
+            raise DataError(f"{where}: not an event of this version of aes ({_first(error)})") from None
+        if flaw := self.flaw(event):
+            raise DataError(f"{where}: {flaw}; no run of aes wrote that (restore the journal)")
+        self.apply(event)
+        self.seconds = seconds
+        return event
 
 
 def _sound(update: Update) -> bool:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from aes.errors import ConfigError, DataError, RunFailed
 from aes.events import Evaluated, Finished, Updated
-from aes.journal import Journal, read, to_json, writing
+from aes.journal import Journal, Reader, read, to_json, writing
 from aes.types import Term, Update
 
 UPDATED = Updated(Update(0, (Term(7, 0.1),)), (3,), (0,), 0.5, 0.1, "abc", {1: 0.3}, False, 1.0, 0.0)
@@ -210,3 +210,33 @@ async def test_a_file_is_not_closed_while_it_is_synced_however_often_that_is_can
     assert keeper.cancelled()
     assert asyncio.all_tasks() == {asyncio.current_task()}
     journal.close()
+
+
+def test_a_reader_goes_on_where_it_was(tmp_path: Path) -> None:
+    whole = write(tmp_path, UPDATED, Finished(1, 2.0))
+    lines, path = whole.splitlines(keepends=True), tmp_path / "journal.jsonl"
+    reader = Reader(tmp_path)
+    for content, kinds in (
+        (lines[0] + lines[1][:40], ["Journal"]),
+        (lines[0] + lines[1][:90], []),
+        (lines[0], []),  # as a run that is resumed cuts it
+        (whole, ["Updated", "Finished"]),
+        (whole, []),
+    ):
+        path.write_bytes(content)
+        assert [record["event"] for record in reader.records()] == kinds
+    assert (reader.end, reader.number) == (len(whole), 3)
+
+
+def test_a_journal_that_is_not_to_be_read_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "journal.jsonl").mkdir()
+    with pytest.raises(DataError, match=r"no journal\.jsonl in it"):
+        Reader(tmp_path)
+    write(tmp_path / "journal.jsonl", UPDATED)
+    reader = Reader(tmp_path / "journal.jsonl")
+    monkeypatch.setattr("aes.journal.LONGEST_LINE", 120)
+    with pytest.raises(DataError, match=r"journal\.jsonl:2: longer than any line"):
+        list(reader.records())
+    reader.path.unlink()
+    with pytest.raises(DataError, match=r"cannot be read \(No such file"):
+        list(reader.records())
