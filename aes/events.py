@@ -169,6 +169,10 @@ Event = (
 )
 
 
+Listener = Callable[[Event], None]
+"""Hears events as they happen, in the loop's thread; it must not block, and what it raises ends the run."""
+
+
 class Stream:
     """A bounded queue of events for one reader, who may be slow: when full, the oldest are forgotten and counted."""
 
@@ -205,10 +209,10 @@ class Stream:
 class Bus:
     """Hands every event to every listener at once, in order; listeners must not block."""
 
-    def __init__(self) -> None:
-        self._listeners: list[Callable[[Event], None]] = []
+    def __init__(self, *listeners: Listener) -> None:
+        self._listeners = list(listeners)
 
-    def subscribe(self, listener: Callable[[Event], None]) -> None:
+    def subscribe(self, listener: Listener) -> None:
         """Have `listener` called with every event from now on."""
         self._listeners.append(listener)
 

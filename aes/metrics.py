@@ -60,9 +60,10 @@ class Metrics:
                 self._measured(event)
             case Updated():
                 self._updated(event)
+                self._write(self.row(event))
             case Evaluated():
                 self.evaluations[event.version] = event
-                self._write(_evaluation_row(event))
+                self._write(self.row(event))
             case Dropped():
                 self.dropped += 1
                 self.wasted_seconds += event.seconds
@@ -97,7 +98,10 @@ class Metrics:
         self.lags.update(event.lags)
         self.fitness.append(event.fitness)
         self.deviation.append(event.deviation)
-        self._write(self._row(event))
+
+    def row(self, event: Updated | Evaluated) -> dict[str, Any]:
+        """What `metrics.jsonl` keeps of an event that was just counted: plain values by name, "version" among them."""
+        return self._update_row(event) if isinstance(event, Updated) else _evaluation_row(event)
 
     def summary(self) -> dict[str, Any]:
         """What it all came to, as plain values."""
@@ -132,7 +136,7 @@ class Metrics:
             with writing(self.file) as path, path.open("a", encoding="utf-8") as out:
                 out.write(json.dumps(row) + "\n")
 
-    def _row(self, event: Updated) -> dict[str, Any]:
+    def _update_row(self, event: Updated) -> dict[str, Any]:
         lags = event.lags
         return {
             "version": self.version,

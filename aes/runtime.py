@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,7 +28,7 @@ from aes.engine.pool import Pool
 from aes.engine.revival import Reviver
 from aes.errors import ConfigError, DataError, raise_bare
 from aes.evaluation import Evaluator
-from aes.events import Bus, Finished, Stream
+from aes.events import Bus, Finished, Listener, Stream
 from aes.journal import Journal, to_json, writing
 from aes.metrics import Metrics
 from aes.past import Past
@@ -61,8 +62,13 @@ class Run:
         folder: Path | None = None,
         about: Settings | None = None,
         past: Past | None = None,
+        listeners: Sequence[Listener] = (),
     ) -> None:
-        """`past` is where the run begins; `resume` and `fork` give it, and nothing is version 0."""
+        """`past` is where the run begins; `resume` and `fork` give it, and nothing is version 0.
+
+        `listeners` are called with every event as it happens, after the journal; a resumed run first tells them all
+        that its journal holds.
+        """
         check(task, engine, config)
         self.config = config
         self.metrics = Metrics(folder / "metrics.jsonl" if folder else None)
@@ -70,6 +76,7 @@ class Run:
         self._referee = Referee(task, self._pool, config)
         self._beginning = Beginning(self._referee, folder, about, past)
         self._stack = contextlib.ExitStack()
+        self._listeners = Bus(self.metrics, *listeners)
         self._bus = Bus()
         self._stream = Stream()
         self._group = asyncio.TaskGroup()
@@ -82,7 +89,7 @@ class Run:
         self._ended: float | None = None
 
     @classmethod
-    def resume(cls, task: Task, engine: Engine, folder: Path) -> Self:
+    def resume(cls, task: Task, engine: Engine, folder: Path, listeners: Sequence[Listener] = ()) -> Self:
         """Go on with the run in a folder, from its last whole event.
 
         Measurements that wait are used, members that were out are played again with the same seeds, and evaluations
@@ -94,12 +101,12 @@ class Run:
         if past.finished:
             raise DataError(f"run {folder}: it has finished, at version {past.version} (fork it to go on from there)")
         same(past, task, engine)
-        return cls(task, engine, Config.parse(past.about["config"]), folder, past=past)
+        return cls(task, engine, Config.parse(past.about["config"]), folder, past=past, listeners=listeners)
 
     @classmethod
     def fork(
         cls, past: Past, at: int, task: Task, engine: Engine, config: Config, folder: Path,
-        about: Settings | None = None,
+        about: Settings | None = None, listeners: Sequence[Listener] = (),
     ) -> Self:  # fmt: skip
         """Begin a new run at a version of another one; its journal holds the updates that led there.
 
@@ -109,7 +116,7 @@ class Run:
         same(past, None, engine)
         if config.updates <= at:
             raise ConfigError(f"updates {config.updates}: the fork begins at version {at} (raise updates above it)")
-        return cls(task, engine, config, folder, about, past.cut(at))
+        return cls(task, engine, config, folder, about, past.cut(at), listeners)
 
     async def __aenter__(self) -> Self:
         self._began = asyncio.get_running_loop().time()
@@ -190,10 +197,10 @@ class Run:
         past = beginning.past
         if past is not None and beginning.resuming:
             self.metrics.forget_file()
-            past = Past.read(past.folder, self.metrics)
+            past = Past.read(past.folder, self._listeners.emit)
             self._began -= past.seconds
         self._bus.subscribe(self._journal or beginning.remember)
-        self._bus.subscribe(self.metrics)
+        self._bus.subscribe(self._listeners.emit)
         self._bus.subscribe(self._stream.put)
         return past
 

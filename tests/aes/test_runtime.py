@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from aes import ChatTask, Config, Run
 from aes.engine.fake import FakeEngine, FakeSeat
 from aes.engine.pool import Pool
-from aes.events import Dispatched, Dropped, Evaluated, Event, Finished, Measured, Started, Updated
+from aes.events import Dispatched, Dropped, Evaluated, Event, Finished, Measured, Resumed, Started, Updated
 from aes.journal import read
 from aes.protocols import Engine
 from aes.types import Member
@@ -283,3 +283,42 @@ def test_a_run_needs_no_reader(shelf: ChatTask, virtual: Any) -> None:
             return run.summary()
 
     assert virtual(main())["version"] == 6
+
+
+def test_listeners_hear_every_event_and_a_resumed_run_s_past(shelf: ChatTask, virtual: Any, tmp_path: Path) -> None:
+    heard: list[Event] = []
+
+    async def main() -> list[Event]:
+        async with (
+            FakeEngine() as engine,
+            Run(shelf, engine, config(), tmp_path / "a", listeners=[heard.append]) as run,
+        ):
+            return [event async for event in run]
+
+    assert virtual(main()) == heard
+    lines = (tmp_path / "a" / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "journal.jsonl").write_bytes(b"".join(lines[:40]))
+    again: list[Event] = []
+
+    async def go_on() -> None:
+        async with FakeEngine() as engine, Run.resume(shelf, engine, tmp_path / "b", [again.append]) as run:
+            await run.wait()
+
+    virtual(go_on())
+    assert isinstance(again[39], Resumed)
+    assert again[:39] == heard[:39]
+    assert isinstance(again[-1], Finished)
+
+
+def test_what_a_listener_raises_ends_the_run(shelf: ChatTask, virtual: Any) -> None:
+    def broken(event: Event) -> None:
+        if isinstance(event, Updated):
+            raise ZeroDivisionError
+
+    async def main() -> None:
+        async with FakeEngine() as engine, Run(shelf, engine, config(), listeners=[broken]) as run:
+            await run.wait()
+
+    with pytest.raises(ZeroDivisionError):
+        virtual(main())
