@@ -7,7 +7,7 @@ from aes.errors import ConfigError, DataError
 from aes.past import Past
 from aes.protocols import Engine, Task
 
-_SAME_ENGINE = ("model_digest", "lora", "dim", "device")
+SAME_ENGINE = ("model_digest", "lora", "dim", "device")
 
 
 def check(task: Task, engine: Engine, config: Config) -> None:
@@ -25,7 +25,7 @@ def check(task: Task, engine: Engine, config: Config) -> None:
 
 def same(past: Past, task: Task | None, engine: Engine) -> None:
     """Refuse to go on with another task (None: any), model or adapter space than the run's. Raises DataError."""
-    pairs = [(f"engine's {key}", past.about["engine"].get(key), engine.fingerprint.get(key)) for key in _SAME_ENGINE]
+    pairs = [(f"engine's {key}", past.about["engine"].get(key), engine.fingerprint.get(key)) for key in SAME_ENGINE]
     if task is not None:
         now = {"name": task.name, **task.fingerprint}
         pairs += [(f"task's {key}", past.about["task"].get(key), now.get(key)) for key in {*past.about["task"], *now}]
