@@ -7,6 +7,7 @@
     |- EngineError (RuntimeError)     the engine cannot go on
     |  |- EngineLost                  it died or hangs; opened anew it can do everything again
     |  |- EngineMissing (UsageError)  the library behind it is not installed
+    |  |- EngineUnfit (UsageError)    a server elsewhere that is not there, or not what the run needs
     |  |- CanaryFailed                adapters are not applied as they should be
     |  `- DigestMismatch              engines disagree about the centre
     |- RunFailed                      the run cannot go on: too much of it failed
@@ -48,6 +49,10 @@ class EngineLost(EngineError):
 
 class EngineMissing(EngineError, UsageError):
     """The library behind an engine is not installed."""
+
+
+class EngineUnfit(EngineError, UsageError):
+    """A server elsewhere that is not there, refuses this driver, or is not what the run needs."""
 
 
 class CanaryFailed(EngineError):
