@@ -1,0 +1,1 @@
+"""Listeners that write a run down for other programs to show."""
