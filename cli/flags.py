@@ -23,7 +23,7 @@ PANELS = {
     "Engine": "engine model devices slots context dtype sequences cache_gib gpu_share eager engine_seconds restarts",
     "Task": "task data products catalog_seed goal_kind prompt nouns temperature max_tokens",
     "Failures": "retries episode_seconds min_good max_failures",
-    "Output": "run_dir eval_every eval_goals eval_split eval_concurrency",
+    "Output": "run_dir tensorboard eval_every eval_goals eval_split eval_concurrency",
 }
 """The help's panels and the fields in them."""
 

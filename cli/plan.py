@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aes.errors import EngineMissing, UsageError
+from aes.writers import tensorboard
 from cli import assemble
 from cli.errors import Refused
 from cli.machine import cores, gpus
@@ -108,6 +109,8 @@ def _quick_checks(settings: TrainSettings) -> Iterator[str]:
         )
     if settings.kind == "pocket policy" and settings.prompt != "aes":
         yield f"--prompt {settings.prompt}: the pocket policy knows only --prompt aes (name another --model)"
+    if settings.tensorboard and not tensorboard.installed():
+        yield "--tensorboard: tensorboard is not installed (pip install 'aes-runtime[tensorboard]')"
     yield from device_checks(settings)
     if settings.engine == "vllm":
         yield from _vllm_checks(settings)

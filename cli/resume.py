@@ -7,7 +7,7 @@ from pathlib import Path
 from aes.errors import DataError
 from aes.runtime import Run
 from cli.recorded import Recorded
-from cli.session import follow, view_of
+from cli.session import follow, listeners, view_of
 from cli.view.terminal import quiet
 
 
@@ -22,4 +22,6 @@ def resume(folder: Path, devices: str | None, *, live: bool) -> None:
         view = view_of(terminal.console, live)
         task, engine = recorded.open(view)
         view.console.print(f"aes resume {folder}: from version {recorded.past.version}", highlight=False)
-        follow(lambda: Run.resume(task, engine, folder), engine, recorded.settings, folder, view)
+        settings = recorded.settings
+        with listeners(settings, folder) as heard_by:
+            follow(lambda: Run.resume(task, engine, folder, heard_by), engine, settings, folder, view)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 from rich.console import Console
 
 from aes.errors import EngineError
+from aes.events import Listener
 from aes.protocols import Engine
 from aes.runtime import Run
+from aes.writers.tensorboard import TensorBoard
 from cli import signals
 from cli.errors import Interrupted
 from cli.settings import TrainSettings
@@ -37,6 +39,16 @@ def follow(make: Callable[[], Run], engine: Engine, settings: TrainSettings, fol
         begun = (folder / "journal.jsonl").exists()
         where = f"; go on with: aes resume {folder}" if begun else "; nothing was begun yet"
         raise Interrupted(number, where) from None
+
+
+@contextmanager
+def listeners(settings: TrainSettings, folder: Path) -> Iterator[list[Listener]]:
+    """Those who hear the events of a run beside its view, for as long as it goes on."""
+    if not settings.tensorboard:
+        yield []
+        return
+    with TensorBoard(folder / "tensorboard") as board:
+        yield [board]
 
 
 async def _follow(

@@ -81,6 +81,9 @@ class TrainSettings(Config, Lora):
         float, Field(gt=0, description="Seconds without an answer after which an engine is taken for dead.")
     ] = 300.0
     restarts: Annotated[int, Field(ge=0, description="How often each engine that was lost is opened again.")] = 3
+    tensorboard: Annotated[
+        bool, Field(description="Also write the metrics for TensorBoard, to tensorboard/ in the run folder.")
+    ] = False
     run_dir: Annotated[
         Path | None, Field(description="Folder for everything the run leaves (None: runs/TIME-TASK-sSEED).")
     ] = None

@@ -12,7 +12,7 @@ from cli import assemble, plan
 from cli.errors import Refused
 from cli.plan import Plan
 from cli.recorded import Recorded
-from cli.session import View, follow, view_of
+from cli.session import View, follow, listeners, view_of
 from cli.view import report
 from cli.view.terminal import quiet
 
@@ -61,9 +61,11 @@ def _train(drawn: Plan, view: View, parent: Past | None, at: int) -> None:
     assert task is not None
     assert engine is not None
 
-    def make() -> Run:
-        if parent is not None:
-            return Run.fork(parent, at, task, engine, settings.config, folder, settings)
-        return Run(task, engine, settings.config, folder, about=settings)
+    with listeners(settings, folder) as heard_by:
 
-    follow(make, engine, settings, folder, view)
+        def make() -> Run:
+            if parent is not None:
+                return Run.fork(parent, at, task, engine, settings.config, folder, settings, heard_by)
+            return Run(task, engine, settings.config, folder, settings, listeners=heard_by)
+
+        follow(make, engine, settings, folder, view)

@@ -132,3 +132,18 @@ def updates(folder: Path) -> list[dict[str, list[int]]]:
 
 def digests(folder: Path) -> list[object]:
     return [record["digest"] for record in updates(folder)]
+
+
+def test_a_run_for_tensorboard(aes: Aes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert aes("train", *SMALL, "--updates", 2, "--tensorboard", "--run-dir", "run").code == 0
+    (file,) = (tmp_path / "run" / "tensorboard").iterdir()
+    assert b"train/fitness" in file.read_bytes()
+    lines = (tmp_path / "run" / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "run" / "journal.jsonl").write_bytes(b"".join(lines[:-3]))
+    assert aes("resume", "run").code == 0
+    assert len(list((tmp_path / "run" / "tensorboard").iterdir())) == 2
+    monkeypatch.setattr("aes.writers.tensorboard.installed", lambda: False)
+    outcome = aes("train", *SMALL, "--tensorboard")
+    assert (outcome.code, outcome.err) == (
+        2, "aes: --tensorboard: tensorboard is not installed (pip install 'aes-runtime[tensorboard]')\n"
+    )  # fmt: skip
