@@ -24,7 +24,7 @@ from aes.engine.options import VllmOptions
 from aes.engine.vllm import VllmEngine
 from aes.engine.worker import AdapterWorker
 from aes.types import Member
-from benchmarks.measure import Figure
+from benchmarks.measure import Effort, Figure
 from cli.settings import resolve
 from envs.webshop import pocket
 from envs.webshop.catalog.catalog import Catalog
@@ -55,7 +55,7 @@ class Case:
     works: dict[Work, tuple[Side, ...]]
 
 
-def figures(repetitions: int) -> list[Figure]:
+def figures(effort: Effort) -> list[Figure]:
     """For both models, both kinds of work and both numbers of members: our share of the base model's speed."""
     folder = pocket.ensure(Catalog.generate())
     settings, _ = resolve({})
@@ -77,7 +77,7 @@ def figures(repetitions: int) -> list[Figure]:
                 {Work("decoding", 1, 16, 0, 8): ("base", "vLLM", "aes"), playing: ("base", "aes")},
             ),
         ]
-        return [figure for case in cases for figure in asyncio.run(_figures(case, repetitions))]
+        return [figure for case in cases for figure in asyncio.run(_figures(case, effort))]
 
 
 class SwitchedWorker(AdapterWorker):
@@ -102,13 +102,13 @@ class SwitchedEngine(VllmEngine):
         return super()._arguments() | {"worker_extension_cls": "benchmarks.adapters.SwitchedWorker"}
 
 
-async def _figures(case: Case, repetitions: int) -> list[Figure]:
+async def _figures(case: Case, effort: Effort) -> list[Figure]:
     model = BaseModel.inspect(str(case.folder))
     jobs = [(work, members) for work in case.works for members in MEMBERS]
     rates: dict[tuple[Work, int, Side], list[tuple[float, float]]] = defaultdict(list)
     async with SwitchedEngine(model, case.lora, VllmOptions(slots=max(MEMBERS))) as engine:
         await engine.start(0, 1.0, Path())
-        for repetition in range(repetitions + 1):
+        for repetition in range(effort.repetitions + 1):
             for work, members in jobs:
                 for side in case.works[work]:
                     measured = await _rates(engine, members, work, side, f"{repetition} {members} {work.name} {side}")

@@ -16,7 +16,7 @@ from aes import ChatTask, Config, Run
 from aes.engine.fake import FakeEngine
 from aes.policy import MemberPolicy
 from aes.types import Member, Sampling
-from benchmarks.measure import Figure
+from benchmarks.measure import Effort, Figure
 
 TURNS = 4
 GOALS = 16
@@ -24,6 +24,7 @@ IN_FLIGHT = (1, 16, 256)
 """Members at once; each plays its goals at once, so these are 16, 256 and 4,096 episodes."""
 CONFIG = Config(updates=2, pairs=128, goals=GOALS, eval_goals=0, eval_every=0)
 BARE = 1024
+GOAL_US, FLAT = 150.0, 1.25
 
 
 class Count:
@@ -43,18 +44,23 @@ class Count:
 TASK = ChatTask("count", Count, range(10_000), range(10_000, 10_001))
 
 
-def figures(repetitions: int) -> list[Figure]:
+def figures(effort: Effort) -> list[Figure]:
     """Cost a turn by episodes at once, the same over the bare turns, and how flat it is."""
     asyncio.run(_within(max(IN_FLIGHT)))  # warms up
-    bare = [asyncio.run(_bare()) for _ in range(repetitions)]
-    within = {members: [asyncio.run(_within(members)) for _ in range(repetitions)] for members in IN_FLIGHT}
+    bare = list[float]()
+    within: dict[int, list[float]] = {members: [] for members in IN_FLIGHT}
+    for _ in range(effort.repetitions):
+        bare.append(asyncio.run(_bare()))
+        for members, costs in within.items():
+            costs.append(asyncio.run(_within(members)))
     found = []
     for members, costs in within.items():
         detail = {"bare us": statistics.median(bare), "run / bare": statistics.median(costs) / statistics.median(bare)}
-        found.append(Figure(f"driver CPU a turn, {members * GOALS:,} episodes", "us", costs, detail))
+        name = f"driver CPU a turn, {members * GOALS:,} episodes"
+        found.append(Figure(name, "us", costs, detail, goal=GOAL_US))
     few, *_, many = within.values()
     flat = [most / least for least, most in zip(few, many, strict=True)]
-    return [*found, Figure(f"driver CPU a turn, {max(IN_FLIGHT) * GOALS:,} / {GOALS} episodes", "x", flat)]
+    return [*found, Figure(f"driver CPU a turn, {max(IN_FLIGHT) * GOALS:,} / {GOALS} episodes", "x", flat, goal=FLAT)]
 
 
 async def _within(members: int) -> float:
