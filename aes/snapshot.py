@@ -7,18 +7,25 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import save
 
 from aes.lora import LoraSpace
+
+WEIGHTS = "adapter_model.safetensors"
 
 
 def write(
     folder: Path, space: LoraSpace, theta: torch.Tensor, basis: Mapping[str, torch.Tensor], base_model: str
 ) -> None:
     """Write theta [dim] as a PEFT LoRA adapter: adapter_config.json and adapter_model.safetensors, float32."""
-    folder.mkdir(parents=True, exist_ok=True)
     named = {name: tensor.cpu().clone().contiguous() for name, tensor in space.tensors(theta, basis).items()}
-    save_file(named, folder / "adapter_model.safetensors", metadata={"format": "pt"})
+    place(folder, space, save(named, metadata={"format": "pt"}), base_model)
+
+
+def place(folder: Path, space: LoraSpace, weights: bytes, base_model: str) -> None:
+    """Write an adapter whose weights are safetensors already."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / WEIGHTS).write_bytes(weights)
     settings = {
         "peft_type": "LORA",
         "task_type": "CAUSAL_LM",
