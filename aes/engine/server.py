@@ -6,22 +6,20 @@ import asyncio
 import multiprocessing
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
-from itertools import count
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from aes.engine.life import Life
+from aes.engine.llm import LiveLLM
 from aes.engine.options import VllmOptions, environment
 from aes.engine.process import EngineProcess
-from aes.errors import EngineError, GenerationFailed
+from aes.errors import EngineError
 
 PARTS = 10
 """Parts of the time after which an engine that does not answer is taken for dead."""
 
 
-class Server:
+class Server(LiveLLM):
     """An AsyncLLM and its process; `start` makes one.
 
     A process that ends, or that leaves a call unanswered for `engine_seconds`, ends the server's life: whoever waits
@@ -29,11 +27,8 @@ class Server:
     """
 
     def __init__(self, start: Start, options: VllmOptions) -> None:
-        self._llm = start.take()
-        self._device = options.device
+        super().__init__(start.take(), options.device)
         self._limit = options.engine_seconds
-        self._names = count()
-        self._life = Life(options.device)
         self._process = EngineProcess(process_of(self._llm), start.folder, self._life.end)
         self._beating = asyncio.create_task(self._beat(), name=f"heartbeat {options.device}")
 
@@ -55,38 +50,6 @@ class Server:
             raise
         return cls(start, options)
 
-    async def lost(self) -> str:
-        """Wait for the end of its life; the reason."""
-        return await self._life.ended()
-
-    async def call(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the worker between two decoding steps. Raises EngineLost, EngineError."""
-        return (await self._ask(lambda: self._llm.collective_rpc(method, args=arguments), method))[0]
-
-    async def forget(self, adapter: int) -> None:
-        """Forget an adapter and every prompt that has been seen. Raises EngineLost, EngineError."""
-        await self._ask(self._llm.reset_prefix_cache, "reset_prefix_cache")
-        await self._ask(lambda: self._llm.remove_lora(adapter), "remove_lora")
-
-    async def generate(self, prompt: Sequence[int], params: Any, request: Any) -> Any:
-        """What vLLM makes of token ids. Cancelling aborts the request. Raises EngineLost, GenerationFailed."""
-        from vllm.inputs import TokensPrompt
-        from vllm.v1.engine.exceptions import EngineGenerateError
-
-        name, tokens = str(next(self._names)), TokensPrompt(prompt_token_ids=list(prompt))
-        async with self._life.living():
-            try:
-                outputs = [out async for out in self._llm.generate(tokens, params, name, lora_request=request)]
-            except Exception as error:
-                self._unless_lost(error)
-                if not isinstance(error, ValueError | EngineGenerateError):
-                    raise
-                reason = error.__cause__ or error
-                raise GenerationFailed(f"engine {self._device} refused a request: {reason}") from error
-        if not outputs:
-            raise GenerationFailed(f"engine {self._device} answered nothing")
-        return outputs[-1].outputs[0]
-
     async def close(self) -> None:
         """End the process and remove what it leaves; a cancelled caller does not stop that."""
         self._life.end("it is closed")
@@ -102,22 +65,8 @@ class Server:
         self._process.clean()
         self._llm = None  # its destructor must not be left to the end of the program
 
-    async def _ask(self, call: Callable[[], Awaitable[Any]], what: str) -> Any:
-        """Wait for an answer, which vLLM itself would do for ever where the process has died."""
-        async with self._life.living():
-            try:
-                return await call()
-            except Exception as error:
-                self._unless_lost(error)
-                raise EngineError(f"engine {self._device}: {what} failed ({error})") from error
-
-    def _unless_lost(self, error: Exception) -> None:
-        """Raise EngineLost where an error comes of the engine's death, in whatever way that makes itself felt."""
-        from vllm.v1.engine.exceptions import EngineDeadError
-
-        if isinstance(error, EngineDeadError):
-            self._life.end(self._process.how())
-        self._life.check()
+    def _how(self) -> str:
+        return self._process.how()
 
     async def _beat(self) -> None:
         """Kill the process when it leaves calls unanswered for too long.

@@ -6,7 +6,7 @@ import asyncio
 import importlib.metadata
 import importlib.util
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
@@ -16,6 +16,7 @@ from aes import lora
 from aes.config import Lora
 from aes.engine import canary
 from aes.engine.codec import ChatCodec
+from aes.engine.llm import LiveLLM
 from aes.engine.model import BaseModel, fused_path
 from aes.engine.options import VllmOptions
 from aes.engine.server import Server
@@ -43,9 +44,10 @@ class VllmEngine:
         if importlib.util.find_spec("vllm") is None:
             raise EngineMissing("engine vllm: vLLM is not installed (pip install 'aes-runtime[cpu]' or '[gpu]')")
         self._codec: ChatCodec | None = None
-        self._server: Server | None = None
+        self._server: LiveLLM | None = None
         self._requests: OrderedDict[str, Any] = OrderedDict()
-        self._adapter_ids = count(1)
+        self._adapter_ids: Iterator[int] = count(1)
+        self._prefix = ""
         self._seated = 0
         self._observing = False
 
@@ -86,7 +88,7 @@ class VllmEngine:
         if self._codec is None:
             self._codec = await asyncio.to_thread(ChatCodec.load, self._model.name)
         self._observing = False
-        self._server = await Server.start(self._options, self._arguments())
+        self._server = await self._serve()
         modules = [[m.path, m.inputs, m.outputs] for m in self.space.modules]
         space = self.space
         try:
@@ -154,15 +156,14 @@ class VllmEngine:
         found = output.logprobs[0]
         return [found[token].logprob for token in tokens]
 
-    async def complete(self, server: Server, prompt: Sequence[int], sampling: Sampling, request: Any) -> Completion:
+    async def complete(self, server: LiveLLM, prompt: Sequence[int], sampling: Sampling, request: Any) -> Completion:
         """One reply to token ids. Raises GenerationFailed (this request) or EngineLost (the engine)."""
         output = await server.generate(prompt, self._params(sampling), request)
         ids = tuple(output.token_ids)
         return Completion(self.codec.decode(ids), ids, len(prompt), output.finish_reason or "stop")
 
     def _params(self, sampling: Sampling) -> Any:
-        from vllm import SamplingParams
-        from vllm.sampling_params import RequestOutputKind
+        from vllm.sampling_params import RequestOutputKind, SamplingParams
 
         return SamplingParams(
             max_tokens=sampling.max_tokens,
@@ -172,9 +173,10 @@ class VllmEngine:
             stop_token_ids=sorted(self.codec.end_ids),
             detokenize=bool(sampling.stop),
             output_kind=RequestOutputKind.FINAL_ONLY,
+            skip_clone=True,  # these are nobody else's
         )
 
-    def _open(self) -> Server:
+    def _open(self) -> LiveLLM:
         if self._server is None:
             raise EngineLost(f"engine {self._options.device}: it is not open (enter it with `async with`)")
         return self._server
@@ -184,10 +186,15 @@ class VllmEngine:
         from vllm.lora.request import LoRARequest
 
         if member.name not in self._requests:
-            self._requests[member.name] = LoRARequest(member.name, next(self._adapter_ids), member.name)
+            name = f"{self._prefix}{member.name}"
+            self._requests[member.name] = LoRARequest(name, next(self._adapter_ids), member.name)
             if len(self._requests) > _REMEMBERED:
                 self._requests.popitem(last=False)
         return self._requests[member.name]
+
+    async def _serve(self) -> LiveLLM:
+        """Start what serves; an engine that is there already is another class's."""
+        return await Server.start(self._options, self._arguments())
 
     def _arguments(self) -> dict[str, Any]:
         options = self._options
@@ -214,7 +221,7 @@ class VllmEngine:
 class VllmSeat:
     """One member's place in one engine."""
 
-    def __init__(self, engine: VllmEngine, server: Server, request: Any) -> None:
+    def __init__(self, engine: VllmEngine, server: LiveLLM, request: Any) -> None:
         self._engine = engine
         self._server = server
         self._request = request
