@@ -25,6 +25,7 @@ FORMAT = 2
 NAME = "journal.jsonl"
 LONGEST_LINE = 2**26
 _SUM = b',"sum":"'
+_SUM_AT = -len(_SUM + b'01234567"}\n')
 _HEAD = f'{{"event":"Journal","format":{FORMAT},'.encode()
 
 
@@ -153,12 +154,18 @@ class Reader:
 
         Raises DataError with the line's number for what is not as it was written.
         """
+        end, checksum, number = self.end, self.checksum, self.number
         with _readable(self.path), self.path.open("rb") as file:
-            file.seek(self.end)
+            file.seek(end)
             while (line := file.readline(LONGEST_LINE)).endswith(b"\n"):
-                yield self._proved(line)
+                body = line[:_SUM_AT]
+                end, checksum, number = end + len(line), zlib.crc32(body, checksum), number + 1
+                if line[_SUM_AT:] != b'%b%08x"}\n' % (_SUM, checksum) or (number == 1 and not line.startswith(_HEAD)):
+                    raise self._flaw(line, number)
+                self.end, self.checksum, self.number = end, checksum, number
+                yield body + b"}"
             if len(line) == LONGEST_LINE:
-                raise DataError(f"{self.path}:{self.number + 1}: longer than any line of a journal; restore it")
+                raise DataError(f"{self.path}:{number + 1}: longer than any line of a journal; restore it")
 
     def records(self) -> Iterator[dict[str, Any]]:
         """The records not read yet, in order. Raises DataError."""
@@ -176,16 +183,11 @@ class Reader:
             raise DataError(f"{where}: not a record of aes (no time in it)")
         return record
 
-    def _proved(self, line: bytes) -> bytes:
-        if not self.number and not line.startswith(_HEAD):
-            raise DataError(f"{self.path}: not a journal of format {FORMAT} (use the aes it was written by)")
-        body, _, rest = line.rpartition(_SUM)
-        checksum = zlib.crc32(body, self.checksum)
-        if rest != f'{checksum:08x}"}}\n'.encode():
-            where = f"{self.path}:{self.number + 1}"
-            raise DataError(f"{where}: not as it was written (its checksum differs); restore it or cut it")
-        self.end, self.checksum, self.number = self.end + len(line), checksum, self.number + 1
-        return body + b"}"
+    def _flaw(self, line: bytes, number: int) -> DataError:
+        if number == 1 and not line.startswith(_HEAD):
+            return DataError(f"{self.path}: not a journal of format {FORMAT} (use the aes it was written by)")
+        where = f"{self.path}:{number}"
+        return DataError(f"{where}: not as it was written (its checksum differs); restore it or cut it")
 
 
 def read(folder: Path) -> Iterator[dict[str, Any]]:
