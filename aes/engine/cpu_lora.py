@@ -138,12 +138,18 @@ def install(runner: Any) -> bool:
         return False
     manager = getattr(runner.lora_manager, "_adapter_manager", None)
     wrappers = list(getattr(manager, "punica_wrapper_mapping", {}).values())
+    if wrappers and all(map(_grouped, wrappers)):
+        return True
     if not wrappers or not all(map(_fits, wrappers)):
         log.warning("adapters take vLLM's own path on the CPU, which is slower: it is not that of vLLM 0.32")
         return False
     for wrapper in {id(wrapper): wrapper for wrapper in wrappers}.values():
         Grouped(wrapper)
     return True
+
+
+def _grouped(wrapper: Any) -> bool:
+    return isinstance(getattr(wrapper.add_lora_linear, "__self__", None), Grouped)
 
 
 def _fits(wrapper: Any) -> bool:

@@ -1,12 +1,13 @@
 """What aes adds to a vLLM worker: the centre lives here, and members' adapters are built here from their seeds.
 
 vLLM mixes `AdapterWorker` into its worker (`worker_extension_cls`) and calls its methods between decoding steps. A
-member comes as the name of a LoRA request; its adapter is built in memory when the request is first scheduled. No file,
+member comes as the path of a LoRA request; its adapter is built in memory when the request is first scheduled. No file,
 no weight crosses the process.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import MethodType
 from typing import Any
@@ -32,12 +33,13 @@ class AdapterWorker:
 
     model_runner: Any
     device: torch.device
+    _hooks: Sequence[Any] = ()
 
     def aes_open(self, modules: list[list[Any]], rank: int, alpha: float, factors: str, base_model: str) -> None:
         """Lay out the space and take over the loading of adapters."""
+        self.aes_observe(False)  # whoever was here before may have left in the midst of it
         self._space = LoraSpace(tuple(Module(*module) for module in modules), rank, alpha, factors)
         self._base_model = base_model
-        self._hooks: list[Any] = []
         self._grams: dict[str, Gram] = {}
         manager = self.model_runner.lora_manager
         manager._load_adapter = MethodType(lambda _, request: self._build(request), manager)
@@ -80,7 +82,7 @@ class AdapterWorker:
 
     def _build(self, request: Any) -> LoRAModel:
         """The adapter of the member that a LoRA request names."""
-        theta = self._centre.member(Member.from_name(request.lora_name))
+        theta = self._centre.member(Member.from_name(request.lora_path))
         manager = self.model_runner.lora_manager
         return LoRAModel.from_lora_tensors(
             request.lora_int_id,
