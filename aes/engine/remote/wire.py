@@ -27,7 +27,7 @@ MAX_BODY = 16 << 20
 """Bytes of a record, in either direction."""
 
 HOLD_S = 10.0
-"""Seconds that the server keeps a driver's `hold` before it answers; while it does, it knows that the driver is there."""
+"""Seconds that a server keeps a driver's `hold` at most: meanwhile it knows that the driver is there."""
 
 LEASE_S = 30.0
 """Seconds without a `hold` after which a driver is gone."""
