@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, TypeVar
 
+from aes.policy import turn_seed
 from aes.protocols import AsyncEnvironment, Environment, Policy
 from aes.threads import EpisodeThread
 from aes.types import Episode, Message
@@ -77,11 +78,3 @@ async def _here(function: Callable[..., Any], *arguments: Any, **options: Any) -
 async def _settled(result: _T | Awaitable[_T]) -> _T:
     """Wait for what a coroutine will return; anything else is there already."""
     return await result if inspect.isawaitable(result) else result
-
-
-def turn_seed(seed: int, turn: int) -> int:
-    """The sampling seed of one turn: it belongs to the goal and the turn, not to the member.
-
-    Members of one proposal then share their luck (common random numbers), so that only their weights differ.
-    """
-    return (seed * 0x9E3779B1 + turn * 0x85EBCA6B) & 0x7FFFFFFF

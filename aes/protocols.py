@@ -7,7 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from aes.types import Advanced, Completion, Episode, Member, Message, Sampling, Update
+from aes.structured import Structured
+from aes.types import Advanced, Completion, Episode, Member, Message, Sampling, Tool, Update
 
 
 @runtime_checkable
@@ -22,12 +23,27 @@ class Policy(Protocol):
         temperature: float | None = None,
         seed: int | None = None,
         stop: Sequence[str] = (),
+        structured: Structured | None = None,
+        tools: Sequence[Tool] = (),
     ) -> Completion:
-        """Answer a conversation. None takes the run's own setting.
+        """Answer a conversation. None takes the run's own setting; for the seed, one of the episode's luck.
 
-        Append to the messages of the turn before and the engine's prefix cache carries over.
-        Cancelling aborts the request in the engine. Raises ContextOverflow when the prompt leaves no room.
+        A reply that ends at a text of `stop` ends with it, as it was generated.
+        Append to the messages of a turn before and the engine's prefix cache carries over, in each of several
+        conversations too. `structured` is the form that the reply must have; `tools` are told to the model as its chat
+        template writes them. Cancelling aborts the request in the engine. Raises ContextOverflow when the prompt leaves
+        no room, GenerationFailed where the engine refuses the request or the model takes no tools.
         """
+        ...
+
+    @property
+    def base_url(self) -> str:
+        """Address of an OpenAI-compatible endpoint on this machine that is this member, until the episode is over."""
+        ...
+
+    @property
+    def api_key(self) -> str:
+        """A key for the same endpoint. The address proves who asks, so any other key will do as well."""
         ...
 
 
@@ -99,8 +115,11 @@ class Codec(Protocol):
         """Token ids that end a reply."""
         ...
 
-    def render(self, messages: Sequence[Message]) -> str:
-        """The conversation as the model's prompt text, ready for its next reply."""
+    def render(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> str:
+        """The conversation as the model's prompt text, ready for its next reply.
+
+        Raises GenerationFailed for tools that the model can't take.
+        """
         ...
 
     def encode(self, text: str) -> list[int]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Self
 
 from aes.config import Config
-from aes.errors import EngineError, raise_bare
+from aes.endpoint import Endpoint
+from aes.errors import AesError, EngineError, raise_bare
 from aes.failures import RETRIED, checked, failed, failure, failure_of
 from aes.policy import MemberPolicy
 from aes.protocols import Engine, Policy, Seat, Task
@@ -24,7 +26,7 @@ Tell = Callable[[Failure, bool], None]
 
 
 class Referee:
-    """Has the members of one engine play the goals of one task; enter it in the loop's thread, for its watchdog."""
+    """Has the members of one engine play the goals of one task; enter it for its watchdog and its endpoint."""
 
     def __init__(self, task: Task, engine: Engine, config: Config) -> None:
         self.task = task
@@ -32,13 +34,16 @@ class Referee:
         self.config = config
         self._limit = config.episode_seconds or None
         self._watchdog = Watchdog(self._limit)
+        self._endpoint = Endpoint()
 
-    def __enter__(self) -> Self:
+    async def __aenter__(self) -> Self:
         self._watchdog.__enter__()
+        await self._endpoint.__aenter__()
         return self
 
-    def __exit__(self, *exc: object) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         self._watchdog.__exit__(*exc)
+        await self._endpoint.__aexit__(*exc)
 
     async def play(self, seat: Seat, goal: Any, seed: int, tell: Tell = lambda why, last: None) -> Episode:
         """Play one goal, again after a failure that another try may escape, as often as the settings allow.
@@ -59,9 +64,9 @@ class Referee:
 
     async def _once(self, seat: Seat, goal: Any, seed: int) -> Episode:
         """One try, with a fresh policy."""
-        config = self.config
-        sampling = Sampling(max_tokens=config.max_tokens, temperature=config.temperature)
-        policy = MemberPolicy(seat, self.engine.codec, self.engine.context, sampling)
+        sampling = Sampling(max_tokens=self.config.max_tokens, temperature=self.config.temperature)
+        engine = self.engine
+        policy = MemberPolicy(seat, engine.codec, engine.context, sampling, seed, self._endpoint.admit)
         watched = Watched(self._call(policy, goal, seed), self._watchdog)
         # A task of its own, always awaited here: a play that cancels itself then ends nobody else.
         playing = asyncio.create_task(watched)
@@ -69,12 +74,13 @@ class Referee:
         try:
             late = await self._is_late(playing, watched)
         finally:
+            policy.close()
             if not playing.done():
                 waits_at = watched.waits_at()
                 await _end(playing, watched)
             if playing.done() and not playing.cancelled():
                 playing.exception()  # seen, so that asyncio does not report it when we are cancelled
-        return self._ruling(playing, watched, late, waits_at)
+        return _counted(self._ruling(playing, watched, late, waits_at, policy.trouble), policy)
 
     async def _is_late(self, playing: asyncio.Task[object], watched: Watched[object]) -> bool:
         """Wait for a play to end, or until its time is up, to which is added what other plays have held up the loop."""
@@ -89,9 +95,15 @@ class Referee:
     async def _call(self, policy: Policy, goal: Any, seed: int) -> object:
         return await self.task.play(policy, goal, seed)
 
-    def _ruling(self, playing: asyncio.Task[object], watched: Watched[object], late: bool, waits_at: str) -> Episode:
-        """What came of a play that has ended, or was given up."""
-        if playing.done() and not playing.cancelled():
+    def _ruling(
+        self, playing: asyncio.Task[object], watched: Watched[object], late: bool, waits_at: str, told: AesError | None
+    ) -> Episode:
+        """What came of a play that has ended, or was given up.
+
+        `told` is why the endpoint's last answer was an error: where the play has raised then, that is the reason.
+        """
+        if playing.done() and not playing.cancelled() and playing.exception() is not None:
+            _pass_on(told)
             _pass_on(playing.exception())
         if watched.stopped_at is not None:
             long = f"computed for {self._limit:g} s without an await"
@@ -101,7 +113,14 @@ class Referee:
         try:
             return checked(playing.result())
         except BaseException as error:
-            return failed(failure_of(error))
+            return failed(failure_of(told or error))
+
+
+def _counted(episode: Episode, policy: MemberPolicy) -> Episode:
+    """With the turns and tokens that the policy has counted, where the play tells none."""
+    if episode.failure is not None:
+        return episode
+    return replace(episode, turns=episode.turns or policy.turns, tokens=episode.tokens or policy.tokens)
 
 
 async def _end(playing: asyncio.Task[Any], watched: Watched[Any]) -> None:

@@ -75,7 +75,6 @@ class Run:
         self._pool = Pool.around(engine)
         self._referee = Referee(task, self._pool, config)
         self._beginning = Beginning(self._referee, folder, about, past)
-        self._stack = contextlib.ExitStack()
         self._listeners = Bus(self.metrics, *listeners)
         self._bus = Bus()
         self._stream = Stream()
@@ -122,13 +121,14 @@ class Run:
         self._began = asyncio.get_running_loop().time()
         referee = self._referee
         try:
+            await referee.__aenter__()
             past = self._open()
             evaluator = Evaluator(referee, self._beginning.folder, past, self._bus.emit)
             due = evaluator.due(past.version if past else 0)
             reviver = Reviver(self._pool, self._beginning.rebuild, self._bus.emit)
             await self._beginning.prepare(reviver.persist, self._bus.emit, due)
         except BaseException as error:
-            self._close()
+            await self._close()
             raise_bare(error)
         await self._group.__aenter__()
         self._dispatcher = Dispatcher(self.config, len(referee.task.train_goals), self._bus.emit, past)
@@ -158,7 +158,7 @@ class Run:
             if group.exceptions[0] is not error:  # the body's own error passes as it is
                 raise_bare(group)
         finally:
-            self._close()
+            await self._close()
 
     def __aiter__(self) -> Stream:
         """The run's events until it is finished. A slow reader misses the oldest, never delays the run."""
@@ -192,7 +192,6 @@ class Run:
     def _open(self) -> Past | None:
         """Open the journal and tell it, and everybody, what is past."""
         beginning = self._beginning
-        self._stack.enter_context(self._referee)
         self._journal = beginning.open_journal()
         past = beginning.past
         if past is not None and beginning.resuming:
@@ -204,13 +203,15 @@ class Run:
         self._bus.subscribe(self._stream.put)
         return past
 
-    def _close(self) -> None:
+    async def _close(self) -> None:
         self._seconds(stop=True)
         self._over.set()
         self._stream.close()
-        self._stack.close()
-        if self._journal is not None:
-            self._journal.close()
+        try:
+            await self._referee.__aexit__()
+        finally:
+            if self._journal is not None:
+                self._journal.close()
 
     async def _lead(self, clock: Clock, evaluator: Evaluator, due: list[int]) -> None:
         """Follow the clock to its end, let the evaluator catch up, and end the run."""

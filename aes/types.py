@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
+
+from aes.structured import Structured
 
 
 class Message(TypedDict):
-    """One chat message, in the words of the OpenAI chat format."""
+    """One chat message, in the words of the OpenAI chat format; the last two keys go with tools."""
 
     role: str
     content: str
+    tool_calls: NotRequired[Sequence[Mapping[str, Any]]]
+    tool_call_id: NotRequired[str]
+
+
+Tool = Mapping[str, Any]
+"""A function the model may call, in the words of the OpenAI chat format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How one completion is drawn. Temperature 0 is greedy; `seed` matters only above it."""
+    """How one completion is drawn. Temperature 0 is greedy; `seed` matters only above it.
+
+    `structured` is the form that the reply must have.
+    """
 
     max_tokens: int = 64
     temperature: float = 0.0
     seed: int | None = None
     stop: tuple[str, ...] = ()
+    structured: Structured | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +67,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One played goal. A failed episode is data: `failure` says why and `fitness` is then ignored."""
+    """One played goal. A failed episode is data: `failure` says why and `fitness` is then ignored.
+
+    `turns` and `tokens` may be left out: what the policy answered is counted.
+    """
 
     fitness: float
     success: bool
-    turns: int
-    tokens: int
+    turns: int = 0
+    tokens: int = 0
     failure: Failure | None = None
     transcript: tuple[Message, ...] = ()
     info: Mapping[str, float] = field(default_factory=dict)

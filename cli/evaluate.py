@@ -49,7 +49,8 @@ async def _replay(
         with view.working(f"replaying {version} updates"):
             await rebuild(engine, past, version, config.sigma, past.folder / BASIS)
         with view.working(f"playing {len(goals)} goals with version {version}"):
-            return await evaluate(stack.enter_context(Referee(task, engine, config)), version, goals)
+            referee = await stack.enter_async_context(Referee(task, engine, config))
+            return await evaluate(referee, version, goals)
 
 
 def _goals(goals: Sequence[Any], wanted: int | None, usual: int, split: Split) -> Sequence[Any]:

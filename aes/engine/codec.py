@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from aes.errors import DataError
-from aes.types import Message
+from aes.errors import DataError, GenerationFailed
+from aes.types import Message, Tool
 
 
 class ChatCodec:
@@ -32,11 +32,26 @@ class ChatCodec:
             ends |= set(declared if isinstance(declared, list) else [declared])
         return cls(tokenizer, frozenset(end for end in ends if end is not None))
 
-    def render(self, messages: Sequence[Message]) -> str:
-        """The chat template's text with the generation prompt at its end."""
-        if self._tokenizer.chat_template is None:
+    def render(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> str:
+        """The chat template's text with the generation prompt at its end.
+
+        Raises GenerationFailed for tools where the template doesn't write calls as `<tool_call>{JSON}</tool_call>` (as
+        Hermes and Qwen do): nobody could read the model's calls then. So too for messages that the template refuses.
+        """
+        from jinja2 import TemplateError
+
+        template = self._tokenizer.chat_template
+        if tools and "<tool_call>" not in str(template):
+            raise GenerationFailed("tools: this model's chat template has no <tool_call> (send none, or take another)")
+        if template is None:
             return "\n\n".join(m["content"] for m in messages) + "\n\n"
-        text: str = self._tokenizer.apply_chat_template(list(messages), tokenize=False, add_generation_prompt=True)
+        options: dict[str, Any] = {"tools": list(tools)} if tools else {}
+        try:
+            text: str = self._tokenizer.apply_chat_template(
+                list(messages), tokenize=False, add_generation_prompt=True, **options
+            )
+        except TemplateError as error:
+            raise GenerationFailed(f"messages: the model's chat template refuses them ({_first_line(error)})") from None
         return text
 
     def encode(self, text: str) -> list[int]:

@@ -4,8 +4,9 @@ The policy is linear. It reads the replies it may give from the prompt, scores e
 conversation), and gives the best one, the first among equals. Replies are every `verb[argument]` of the last message;
 an open argument `<words>` is filled with the goal (the first line of the first user message), any other `<...>` with
 each entry the message lists (`- entry | more` or `name: entry, entry`); where there are none, a fixed list serves.
-Features are signed hashes of what a small agent could go by: the verb at this turn, whether the reply was given before,
-how much of it, or of the line it stands in, is in the goal, and the words of the last message.
+Where a `Choice` is asked for, its options are the replies. Features are signed hashes of what a small agent could go
+by: the verb at this turn, whether the reply was given before, how much of it, or of the line it stands in, is in the
+goal, and the words of the last message.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ from safetensors.torch import save_file
 
 from aes.centre import Centre
 from aes.engine.life import Life
-from aes.types import Advanced, Completion, Member, Message, Sampling, Update
+from aes.errors import GenerationFailed
+from aes.structured import Choice
+from aes.types import Advanced, Completion, Member, Message, Sampling, Tool, Update
 
 Latency = Callable[[Member, int], float]
 
@@ -39,8 +42,10 @@ class TextCodec:
 
     end_ids = frozenset({0})
 
-    def render(self, messages: Sequence[Message]) -> str:
-        """One record per message, then the mark of the reply to come."""
+    def render(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> str:
+        """One record per message, then the mark of the reply to come. Raises GenerationFailed where there are tools."""
+        if tools:
+            raise GenerationFailed("tools: the fake engine knows none (offer `verb[argument]` in the text instead)")
         return "".join(f"\x1e{m['role']}\x1f{m['content']}" for m in messages) + "\x1eassistant\x1f"
 
     def encode(self, text: str) -> list[int]:
@@ -182,10 +187,19 @@ class FakeSeat:
             await asyncio.sleep(self._latency(self._member, len(prompt)) if self._latency else 0)
         messages = [tuple(turn.split("\x1f", 1)) for turn in TextCodec().decode(prompt).split("\x1e")[1:-1]]
         turns = [content for role, content in messages if role != "system"]
-        offered = _offers(turns) or {reply: reply for reply in self._replies}
-        text = max(offered, key=lambda reply: self._score(reply, offered[reply], turns))
+        offered = self._offered(turns, sampling)
+        text = _cut(max(offered, key=lambda reply: self._score(reply, offered[reply], turns)), sampling.stop)
         ids = (*text.encode(), 0)[: sampling.max_tokens]
         return Completion(TextCodec().decode(ids), ids, len(prompt), "stop" if ids[-1] == 0 else "length")
+
+    def _offered(self, turns: Sequence[str], sampling: Sampling) -> dict[str, str]:
+        match sampling.structured:
+            case Choice(options):
+                return {option: option for option in options}
+            case None:
+                return _offers(turns) or {reply: reply for reply in self._replies}
+            case form:
+                raise GenerationFailed(f"structured: the fake engine writes no {type(form).__name__} (take a Choice)")
 
     def _score(self, reply: str, about: str, turns: Sequence[str]) -> float:
         score = 0.0
@@ -193,6 +207,11 @@ class FakeSeat:
             where, sign = _hash(feature, self._weights.size)
             score += sign * value * self._weights[where]
         return score
+
+
+def _cut(reply: str, stop: Sequence[str]) -> str:
+    """A reply up to and with the first stop text in it."""
+    return reply[: min((at + len(word) for word in stop if (at := reply.find(word)) >= 0), default=len(reply))]
 
 
 def _offers(turns: Sequence[str]) -> dict[str, str]:

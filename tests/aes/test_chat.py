@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aes import ChatTask, Completion, Config, Message
-from aes.chat import turn_seed
 from aes.engine.fake import FakeEngine
 from aes.failures import checked
+from aes.policy import turn_seed
 from aes.protocols import Environment, Task
 from aes.referee import Referee
-from aes.types import Member
+from aes.structured import Structured
+from aes.types import Member, Tool
 
 
 class Script:
@@ -44,6 +45,8 @@ class Script:
 class Parrot:
     """A policy that answers with the number of messages it saw."""
 
+    base_url = api_key = ""
+
     def __init__(self) -> None:
         self.seeds: list[int | None] = []
         self.seen: list[list[Message]] = []
@@ -56,6 +59,8 @@ class Parrot:
         temperature: float | None = None,
         seed: int | None = None,
         stop: Sequence[str] = (),
+        structured: Structured | None = None,
+        tools: Sequence[Tool] = (),
     ) -> Completion:
         self.seeds.append(seed)
         self.seen.append(list(messages))
@@ -160,9 +165,8 @@ async def test_the_loop_goes_on_while_a_thread_is_stuck_and_the_time_limit_leave
         if thread.name == "aes environment":
             thread.join(5)
     task, engine, config = task_of(Stuck([0]), threaded=True), FakeEngine(), Config(retries=0, episode_seconds=0.05)
-    with Referee(task, engine, config) as referee:
-        async with engine.seat(Member(0)) as seat:
-            episode = await referee.play(seat, 0, 0)
+    async with Referee(task, engine, config) as referee, engine.seat(Member(0)) as seat:
+        episode = await referee.play(seat, 0, 0)
     assert episode.failure is not None
     assert episode.failure.kind == "timeout"
     (left,) = [thread for thread in threading.enumerate() if thread.name == "aes environment"]

@@ -9,7 +9,7 @@ import pytest
 
 from aes.engine.fake import TextCodec
 from aes.errors import ContextOverflow
-from aes.policy import MemberPolicy
+from aes.policy import MemberPolicy, turn_seed
 from aes.types import Completion, Message, Sampling
 
 
@@ -77,7 +77,7 @@ async def test_settings_of_a_call_come_before_those_of_the_run() -> None:
     await policy.complete([user("x")])
     await policy.complete([user("x")], max_tokens=3, temperature=0.0, seed=5, stop=["]"])
     assert [sampling for _, sampling in seat.asked] == [
-        Sampling(max_tokens=9, temperature=0.7),
+        Sampling(max_tokens=9, temperature=0.7, seed=turn_seed(0, 0)),
         Sampling(max_tokens=3, temperature=0.0, seed=5, stop=("]",)),
     ]
 

@@ -37,12 +37,11 @@ async def once(play: Play, **changes: Any) -> Episode:
     """One try, unless `changes` say otherwise; no task may be left."""
     engine, before = FakeEngine(), asyncio.all_tasks()
     config = Config.parse({"retries": 0, "episode_seconds": 60, **changes})
-    with Referee(Playing(play), engine, config) as referee:
-        async with engine.seat(Member(0)) as seat:
-            try:
-                return await referee.play(seat, 0, 0)
-            finally:
-                assert asyncio.all_tasks() == before
+    async with Referee(Playing(play), engine, config) as referee, engine.seat(Member(0)) as seat:
+        try:
+            return await referee.play(seat, 0, 0)
+        finally:
+            assert asyncio.all_tasks() == before
 
 
 def raising(error: BaseException) -> Play:
@@ -284,10 +283,9 @@ def test_a_play_that_waits_for_a_stubborn_task_of_its_own_is_left_waiting(virtua
         raise AssertionError("it was run any further")
 
     async def main() -> float:
-        engine = FakeEngine()
-        with Referee(Playing(play), engine, Config(retries=0, episode_seconds=60)) as referee:
-            async with engine.seat(Member(0)) as seat:
-                timed_out(await referee.play(seat, 0, 0))
+        engine, config = FakeEngine(), Config(retries=0, episode_seconds=60)
+        async with Referee(Playing(play), engine, config) as referee, engine.seat(Member(0)) as seat:
+            timed_out(await referee.play(seat, 0, 0))
         seconds = asyncio.get_running_loop().time()
         released.set()
         await asyncio.sleep(1)

@@ -86,9 +86,9 @@ async def test_what_others_have_held_up_is_not_held_against_a_play() -> None:
             return await super().play(policy, goal, seed)
 
     engine = FakeEngine()
-    with Referee(Mixed(patient), engine, Config(retries=0, episode_seconds=LIMIT)) as referee:
-        async with engine.seat(Member(0)) as seat:
-            failing, *others = await asyncio.gather(*(referee.play(seat, goal, 0) for goal in (0, 1, 2)))
+    config = Config(retries=0, episode_seconds=LIMIT)
+    async with Referee(Mixed(patient), engine, config) as referee, engine.seat(Member(0)) as seat:
+        failing, *others = await asyncio.gather(*(referee.play(seat, goal, 0) for goal in (0, 1, 2)))
     assert reason(failing).startswith("computed for")
     assert others == [GOOD, GOOD]
 

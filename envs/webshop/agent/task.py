@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from aes.chat import turn_seed
 from aes.config import nearest
 from aes.errors import UsageError
+from aes.policy import turn_seed
 from aes.protocols import Policy
 from aes.types import Episode
 from envs.webshop.agent.episode import ShopEpisode

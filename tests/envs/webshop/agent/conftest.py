@@ -7,13 +7,16 @@ from typing import Any
 
 import pytest
 
-from aes.types import Completion, Episode, Message
+from aes.structured import Structured
+from aes.types import Completion, Episode, Message, Tool
 from envs.webshop.catalog.catalog import Catalog
 from envs.webshop.catalog.goals import Goal
 
 
 class Script:
     """Says what it was told to, the last of it for ever; remembers what it was asked."""
+
+    base_url = api_key = ""
 
     def __init__(self, *replies: str) -> None:
         self.replies = list(replies)
@@ -29,6 +32,8 @@ class Script:
         temperature: float | None = None,
         seed: int | None = None,
         stop: Sequence[str] = (),
+        structured: Structured | None = None,
+        tools: Sequence[Tool] = (),
     ) -> Completion:
         self.asked.append(list(messages))
         self.stops.append(tuple(stop))
