@@ -11,18 +11,17 @@ from typer.exceptions import TyperException
 
 from aes.config import nearest
 from aes.errors import AesError
-from cli.commands import records, shopping, training
+from cli.commands import laboratory, records, shopping, training
 from cli.errors import Interrupted, exit_code, lines
 
 app = typer.Typer(
     name="aes",
     help="Train LLM agents with asynchronous, bounded-staleness evolution strategies.",
     pretty_exceptions_enable=False,
-    add_completion=False,
     no_args_is_help=True,
 )
 
-for group in (training, records, shopping):
+for group in (training, records, laboratory, shopping):
     app.add_typer(group.commands)
 
 _QUIET = {

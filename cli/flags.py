@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
@@ -28,12 +28,13 @@ PANELS = {
 """The help's panels and the fields in them."""
 
 
-def with_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command that takes `**given` an option for every field; what is not given arrives as None."""
+def with_flags(command: Callable[..., None], without: Collection[str] = ()) -> Callable[..., None]:
+    """Give a command that takes `**given` an option for every field but some; what is not given arrives as None."""
     own = [p for p in inspect.signature(command).parameters.values() if p.kind is not p.VAR_KEYWORD]
     hints = typing.get_type_hints(command, include_extras=True)
     own = [p.replace(annotation=hints[p.name], kind=p.KEYWORD_ONLY) for p in own]
     made = [_option(name, panel) for panel, names in PANELS.items() for name in names.split()]
+    made = [option for option in made if option.name not in without]
     command.__signature__ = inspect.Signature([*made, *own])  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in [*made, *own]}
     return command

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from aes.config import Config, Lora, explain
+from aes.study.grid import DECIDED
 from cli.machine import gpus
 
 POCKET = "pocket"
@@ -129,6 +130,10 @@ class TrainSettings(Config, Lora):
 
 LISTS = frozenset(name for name, field in TrainSettings.model_fields.items() if "tuple" in str(field.annotation))
 """Fields that hold several values."""
+
+
+NOT_A_STUDYS = DECIDED | {"run_dir", "tensorboard"}
+"""Fields that `aes study` does not take: its arms or its folder decide on them."""
 
 
 def kind_of(engine: str, model: str) -> str:

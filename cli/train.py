@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aes.errors import ConfigError
 from aes.past import Past
@@ -15,6 +15,10 @@ from cli.recorded import Recorded
 from cli.session import View, follow, listeners, view_of
 from cli.view import report
 from cli.view.terminal import quiet
+
+if TYPE_CHECKING:
+    from aes.engine.pool import Pool
+    from envs.webshop.agent.task import WebShop
 
 
 def train(given: dict[str, Any], *, live: bool, parent: Past | None = None, at: int = 0) -> None:
@@ -51,16 +55,21 @@ def dry_run(given: dict[str, Any]) -> None:
             raise Refused(drawn.complaints)
 
 
-def _train(drawn: Plan, view: View, parent: Past | None, at: int) -> None:
+def ready(drawn: Plan, view: View) -> tuple[WebShop, Pool]:
+    """A plan's task and engines, not started yet; a pocket policy that is not there is made first. Raises DataError."""
     assert drawn.catalog is not None
     if drawn.settings.kind == "pocket policy" and not assemble.pocket_made(drawn.settings, drawn.catalog):
         with view.working("warm start of the pocket policy") as progress:
             drawn.model = assemble.open_model(drawn.settings, drawn.catalog, progress)
         drawn.engine = assemble.open_engine(drawn.settings, drawn.model)
-    settings, task, engine, folder = drawn.settings, drawn.task, drawn.engine, drawn.folder
-    assert task is not None
-    assert engine is not None
+    assert drawn.task is not None
+    assert drawn.engine is not None
+    return drawn.task, drawn.engine
 
+
+def _train(drawn: Plan, view: View, parent: Past | None, at: int) -> None:
+    task, engine = ready(drawn, view)
+    settings, folder = drawn.settings, drawn.folder
     with listeners(settings, folder) as heard_by:
 
         def make() -> Run:

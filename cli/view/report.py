@@ -18,7 +18,7 @@ _BYTES = {"float32": 4}
 
 def headline(plan: Plan) -> RenderableType:
     """Model, catalogue, goals, engine, devices, schedule."""
-    return Panel(_table(_headline(plan)), title="[bold]aes[/] train", title_align="left", border_style="dim")
+    return Panel(table(_headline(plan)), title="[bold]aes[/] train", title_align="left", border_style="dim")
 
 
 def dry_run(plan: Plan) -> RenderableType:
@@ -27,15 +27,25 @@ def dry_run(plan: Plan) -> RenderableType:
     settings = [(name, "-" if value is None else _word(value)) for name, value in values.items()]
     half = -(-len(settings) // 2)
     columns = Table.grid(padding=(0, 3))
-    columns.add_row(_table(settings[:half]), _table(settings[half:]))
+    columns.add_row(table(settings[:half]), table(settings[half:]))
     return Group(
         headline(plan),
-        Panel(_table(_derived(plan)), title="derived", title_align="left", border_style="dim"),
+        Panel(table(_derived(plan)), title="derived", title_align="left", border_style="dim"),
         Panel(columns, title="settings", title_align="left", border_style="dim"),
     )
 
 
 def _headline(plan: Plan) -> Iterator[Row]:
+    settings = plan.settings
+    yield from ground(plan)
+    config = settings.config
+    yield "schedule", f"{config.schedule_name}; {config.updates} updates of {cohort(plan)} x {config.goals} goals"
+    yield "step", f"{config.estimator}, sigma {config.sigma:g}, lr {config.lr:g}"
+    yield "run folder", str(plan.folder)
+
+
+def ground(plan: Plan) -> Iterator[Row]:
+    """What a run stands on: model, catalogue, goals, prompt, engine."""
     settings = plan.settings
     yield "model", _model(plan)
     if plan.catalog is not None:
@@ -53,10 +63,6 @@ def _headline(plan: Plan) -> Iterator[Row]:
         turns, nouns = plan.task.prompt.max_turns, plan.task.fingerprint["nouns"]
         yield "prompt", f"{settings.prompt}, at most {turns} turns of {settings.max_tokens} tokens; nouns by {nouns}"
     yield "engine", f"{settings.engine} on {', '.join(settings.devices)}"
-    config = settings.config
-    yield "schedule", f"{config.schedule_name}; {config.updates} updates of {_cohort(plan)} x {config.goals} goals"
-    yield "step", f"{config.estimator}, sigma {config.sigma:g}, lr {config.lr:g}"
-    yield "run folder", str(plan.folder)
 
 
 def _model(plan: Plan) -> str:
@@ -74,7 +80,7 @@ def _derived(plan: Plan) -> Iterator[Row]:
     settings, config = plan.settings, plan.settings.config
     slots = settings.slots * len(settings.devices)
     players = config.in_flight or slots
-    yield "measurements per update", f"{config.per_update} ({_cohort(plan)})"
+    yield "measurements per update", f"{config.per_update} ({cohort(plan)})"
     yield "capacity", f"{config.capacity} proposals out at once ({config.per_update} x {config.max_lag + 1})"
     yield "worst-case lag", f"{config.max_lag}, in updates"
     yield "players", f"{players} members in flight, {-(-players // len(settings.devices))} per engine at most"
@@ -117,7 +123,8 @@ def _memory(plan: Plan) -> Iterator[Row]:
     )
 
 
-def _cohort(plan: Plan) -> str:
+def cohort(plan: Plan) -> str:
+    """What is measured for one update."""
     config = plan.settings.config
     if len(config.signs) == 2:
         return f"{config.per_update} pairs of members"
@@ -131,13 +138,14 @@ def _evaluations(plan: Plan) -> int:
     return len({0, config.updates, *(range(0, config.updates, config.eval_every) if config.eval_every else ())})
 
 
-def _table(rows: Iterator[Row] | list[Row]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="cyan", no_wrap=True)
-    table.add_column()
+def table(rows: Iterator[Row] | list[Row]) -> Table:
+    """Names and values, side by side."""
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="cyan", no_wrap=True)
+    grid.add_column()
     for name, value in rows:
-        table.add_row(name, Text(value))
-    return table
+        grid.add_row(name, Text(value))
+    return grid
 
 
 def _word(value: object) -> str:
