@@ -24,13 +24,16 @@ from aes.engine.options import VllmOptions
 from aes.engine.vllm import VllmEngine
 from aes.engine.worker import AdapterWorker
 from aes.types import Member
+from benchmarks.engines import TunedEngine
 from benchmarks.measure import Effort, Figure
+from benchmarks.models import make_llama
 from cli.settings import resolve
 from envs.webshop import pocket
 from envs.webshop.catalog.catalog import Catalog
 
 MEMBERS = (8, 16)
 GOALS = 8
+GOAL = 0.85
 Side = Literal["base", "vLLM", "aes"]
 
 
@@ -61,7 +64,7 @@ def figures(effort: Effort) -> list[Figure]:
     settings, _ = resolve({})
     playing = Work("playing", 2, 120, 60, 12)
     with tempfile.TemporaryDirectory() as wide:
-        _make_wide(folder, Path(wide))
+        make_llama(folder, Path(wide), layers=8)
         cases = [
             Case(
                 "pocket",
@@ -95,7 +98,7 @@ class SwitchedWorker(AdapterWorker):
         return time.process_time()
 
 
-class SwitchedEngine(VllmEngine):
+class SwitchedEngine(TunedEngine):
     """An engine of such workers."""
 
     def _arguments(self) -> dict[str, Any]:
@@ -132,7 +135,7 @@ def _figure(name: str, rates: dict[Side, list[tuple[float, float]]]) -> Figure:
             for clock in (0, 1)
         )
     shares = [mine[0] / base[0] for mine, base in zip(rates["aes"], rates["base"], strict=True)]
-    return Figure(name, "x", shares, detail)
+    return Figure(name, "x", shares, detail, "higher", GOAL)
 
 
 async def _rates(engine: VllmEngine, members: int, work: Work, side: Side, seed: str) -> tuple[float, float]:
@@ -163,16 +166,3 @@ async def _converse(engine: VllmEngine, work: Work, luck: random.Random, request
     for _ in range(work.turns):
         prompt += (await engine._open().generate(prompt, params, request)).token_ids
         prompt += luck.choices(range(10, 500), k=work.seen)
-
-
-def _make_wide(like: Path, folder: Path) -> None:
-    """A random Llama as wide as SmolLM2-135M, with eight of its thirty layers and another model's tokenizer."""
-    from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
-
-    tokenizer = AutoTokenizer.from_pretrained(like)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=576, intermediate_size=1536, num_hidden_layers=8, num_attention_heads=9,
-        num_key_value_heads=3, head_dim=64, max_position_embeddings=2048, tie_word_embeddings=True, dtype="bfloat16",
-    )  # fmt: skip
-    LlamaForCausalLM(config).bfloat16().save_pretrained(folder)  # type: ignore[no-untyped-call]
-    tokenizer.save_pretrained(folder)

@@ -1,58 +1,74 @@
-"""Asynchrony: episodes a second of max_lag 1 against max_lag 0 at equal numbers of evaluations, on one and two engines.
+"""Asynchrony: max_lag 1 against max_lag 0 at equal evaluations, by spread of episode lengths and members in flight.
 
-Real vLLM, the pocket policy, WebShop; both sides alternate on the same open engines.
+Real vLLM, the pocket policy; conversations whose turns are lognormal, so that their spread can be set. Both sides take
+turns on the same open engines: one that leaves a core to the driver, and one on every core.
 """
 
 from __future__ import annotations
 
 import asyncio
-import tempfile
-import time
+import statistics
+from collections import defaultdict
 from collections.abc import Sequence
-from pathlib import Path
+from dataclasses import dataclass
 
-from aes import Config, Run
-from aes.engine.model import BaseModel
-from aes.engine.options import VllmOptions
 from aes.engine.pool import Pool
 from aes.engine.vllm import VllmEngine
-from benchmarks.measure import Figure
-from cli.settings import resolve
-from envs.webshop import pocket
-from envs.webshop.agent.task import WebShop
-from envs.webshop.catalog.catalog import Catalog
+from benchmarks.ground import Ground, Stretch, stretch
+from benchmarks.measure import Effort, Figure
+from benchmarks.talk import Talk
+from envs.webshop import Catalog
 
-UPDATES = 4
-
-
-def figures(repetitions: int) -> list[Figure]:
-    """The ratio on one engine with all cores, and on two engines with a core each."""
-    return [asyncio.run(_figure(devices, repetitions)) for devices in (("cpu",), ("cpu:0", "cpu:1"))]
-
-
-async def _figure(devices: Sequence[str], repetitions: int) -> Figure:
-    settings, _ = resolve({"updates": UPDATES, "pairs": 8, "goals": 8, "eval_goals": 0})
-    catalog = Catalog.generate()
-    task = WebShop(catalog)
-    model = BaseModel.inspect(str(pocket.ensure(catalog)))
-    slots = 16 // len(devices)
-    engines = [VllmEngine(model, settings.lora, VllmOptions(device, slots)) for device in devices]
-    rates: dict[int, list[float]] = {0: [], 1: []}
-    async with Pool(engines) as pool:
-        for repetition in range(repetitions + 1):
-            for max_lag in (0, 1):
-                rate = await _rate(task, pool, settings.config.model_copy(update={"max_lag": max_lag}))
-                if repetition:  # the first warms up
-                    rates[max_lag].append(rate)
-    ratios = [fast / slow for slow, fast in zip(rates[0], rates[1], strict=True)]
-    detail = {f"lag {lag} ep/s": sum(values) / len(values) for lag, values in rates.items()}
-    return Figure(f"async / sync on {' + '.join(devices)}", "x", ratios, detail)
+SPREADS = (0.0, 0.5, 1.0)
+IN_FLIGHT = (4, 16)
+SLOTS = 16
+PAIRS = 8
+"""With sixteen in flight a whole update is out at once, with four its last fourth waits for the rest."""
+TURNS = 4.0
 
 
-async def _rate(task: WebShop, pool: Pool, config: Config) -> float:
-    """Episodes a second from the first dispatch to the last update."""
-    with tempfile.TemporaryDirectory() as folder:
-        async with Run(task, pool, config, Path(folder) / "run") as run:
-            began = time.perf_counter()
-            await run.wait()
-            return run.metrics.episodes / (time.perf_counter() - began)
+@dataclass(frozen=True)
+class Case:
+    """How much the lengths differ, and how many members play at once."""
+
+    spread: float
+    in_flight: int
+
+
+def figures(effort: Effort) -> list[Figure]:
+    """How many times as fast asynchrony is, on one engine and on two."""
+    ground = Ground.of(
+        updates=2 if effort.quick else 4, pairs=PAIRS, goals=4, max_tokens=10, basis="random", max_lag=0, sigma=0.1
+    )
+    places = (("cpu",), ("cpu:0", "cpu:1"))
+    return [figure for devices in places for figure in asyncio.run(_figures(ground, devices, effort))]
+
+
+async def _figures(ground: Ground, devices: Sequence[str], effort: Effort) -> list[Figure]:
+    cases = [Case(spread, in_flight) for in_flight in IN_FLIGHT for spread in SPREADS]
+    if effort.quick:
+        cases = [case for case in cases if case in (Case(0.0, 16), Case(1.0, 16))]
+    rounds: dict[Case, list[tuple[Stretch, Stretch]]] = defaultdict(list)
+    async with Pool(ground.engines(devices, SLOTS, VllmEngine)) as pool:
+        await _both(ground, pool, cases[0])  # warms up
+        for _ in range(effort.repetitions):
+            for case in cases:
+                rounds[case].append(await _both(ground, pool, case))
+    return [_figure(" + ".join(devices), case, both) for case, both in rounds.items()]
+
+
+async def _both(ground: Ground, pool: Pool, case: Case) -> tuple[Stretch, Stretch]:
+    """Synchronous, then asynchronous."""
+    talk = Talk.about(Catalog.generate(200), TURNS, case.spread)
+    config = ground.config.model_copy(update={"in_flight": case.in_flight})
+    return await stretch(talk, pool, config), await stretch(talk, pool, config.model_copy(update={"max_lag": 1}))
+
+
+def _figure(where: str, case: Case, rounds: Sequence[tuple[Stretch, Stretch]]) -> Figure:
+    ratios = [slow.seconds / fast.seconds for slow, fast in rounds]
+    detail = dict[str, float]()
+    for side, stretches in zip(("sync", "async"), zip(*rounds, strict=True), strict=True):
+        detail[f"{side} s"] = statistics.median(one.seconds for one in stretches)
+        detail[f"{side} idle"] = statistics.median(one.idle for one in stretches)
+    name = f"sync / async seconds, spread {case.spread:g}, {case.in_flight} in flight, {where}"
+    return Figure(name, "x", ratios, detail, "higher")

@@ -40,12 +40,12 @@ def markdown(report: Report) -> str:
         "Range: the lowest and the highest repetition. Load: processes that wanted a core just before.",
     ]
     for name, taken in report.benchmarks.items():
-        kind = "quick" if taken.quick else "full"
+        how = f"{'quick' if taken.quick else 'full'}, {taken.repetitions} repetitions, {taken.seconds:.0f} s"
+        when = f"commit {taken.commit or 'unknown'}, {taken.date}, load {taken.load:.1f}"
         lines += [
             "",
             f"## {name}",
-            f"`python benchmarks/run.py {name}`, {kind}, {taken.repetitions} repetitions, {taken.seconds:.0f} s; "
-            f"commit {taken.commit or 'unknown'}, {taken.date}, load {taken.load:.1f}",
+            f"`python benchmarks/run.py {name}`, {how}; {when}",
             "",
             "| figure | median | range | goal | sides |",
             "|---|---|---|---|---|",

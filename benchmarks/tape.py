@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from aes.engine.vllm import VllmEngine
 from aes.together import together
 from aes.types import Advanced, Completion, Member, Sampling, Update
+from benchmarks.engines import TunedEngine
 
 Asked = tuple[tuple[int, ...], Sampling]
 """One request: token ids and how to go on from them."""
@@ -31,7 +31,7 @@ class Sitting:
     episodes: dict[asyncio.Task[Any], list[Asked]] = field(default_factory=dict)
 
 
-class TapingEngine(VllmEngine):
+class TapingEngine(TunedEngine):
     """Keeps what it is asked, and every version, so that it can be asked the same again.
 
     Attributes:
@@ -65,9 +65,7 @@ class TapingEngine(VllmEngine):
         """A request of a member under a name that was never used: its adapter is built, its prompts are read anew."""
         from vllm.lora.request import LoRARequest
 
-        number = next(self._fresh)
-        name = f"v{'0' * number}{member.name.removeprefix('v')}"  # reads as the same version
-        return LoRARequest(name, next(self._adapter_ids), name)
+        return LoRARequest(f"again {next(self._fresh)}", next(self._adapter_ids), member.name)
 
     async def ask(self, asked: Asked, request: Any) -> int:
         """Make one request; tokens of the reply."""

@@ -19,6 +19,8 @@ from benchmarks.measure import Effort, Figure
 
 PAIRS = 32
 SIZES = (10**5, 10**6, 10**7)
+LONG_ENOUGH = 10**6
+"""Parameters of an update that can be measured at once; smaller ones are applied several times."""
 LARGEST, LARGEST_REPETITIONS, LARGEST_DRAWN = 10**8, 3, 8
 
 
@@ -33,14 +35,20 @@ def figures(effort: Effort) -> list[Figure]:
 def _figure(size: int, repetitions: int, drawn: int) -> Figure:
     centre = Centre(torch.zeros(size))
     updates, floors = [], []
-    for version in range(repetitions):
-        update = Update(version, tuple(Term(version * PAIRS + pair, 0.01) for pair in range(PAIRS)))
-        updates.append(_milliseconds(centre.advance, update))
-        floors.append(_milliseconds(_floor, size, version, drawn) * PAIRS / drawn)
+    often = max(1, LONG_ENOUGH // size)
+    _floor(min(size, LONG_ENOUGH), 0, drawn)  # warms up
+    for _ in range(repetitions):
+        updates.append(_milliseconds(_update, centre, often) / often)
+        floors.append(sum(_milliseconds(_floor, size, seed, drawn) for seed in range(often)) / often * PAIRS / drawn)
     detail = {"update ms": sum(updates) / len(updates), "floor ms": sum(floors) / len(floors)}
     detail |= {"vector MiB": size * 4 / 2**20, "added MiB": _peak_mib(size)}
     ratios = [update / floor for update, floor in zip(updates, floors, strict=True)]
     return Figure(f"update of {PAIRS} pairs / floor, {size:,} parameters", "x", ratios, detail)
+
+
+def _update(centre: Centre, often: int) -> None:
+    for version in range(centre.newest, centre.newest + often):
+        centre.advance(Update(version, tuple(Term(version * PAIRS + pair, 0.01) for pair in range(PAIRS))))
 
 
 def _floor(size: int, seed: int, drawn: int) -> None:
