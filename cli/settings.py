@@ -150,7 +150,9 @@ def resolve(given: dict[str, Any]) -> tuple[TrainSettings, list[str]]:
     rest can be looked at too.
     """
     found = gpus()
-    machine = {"devices": found or ("cpu",), "model": INSTRUCT if found else POCKET}
+    machine: dict[str, Any] = {"devices": found or ("cpu",), "model": INSTRUCT if found else POCKET}
+    if found:  # graphs are captured unless module inputs must be seen
+        machine["eager"] = given.get("basis") == "activations"
     kind = kind_of(str(given.get("engine", "vllm")), str(given.get("model", machine["model"])))
     clashes = _clashes(given)
     blamed = {field for field, _ in clashes}
