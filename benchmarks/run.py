@@ -89,10 +89,6 @@ def _benchmark(name: str) -> Benchmark:
         from benchmarks import webshop
 
         return webshop.million
-    if name == "memory":
-        from benchmarks import memory
-
-        return lambda effort: memory.figures(effort.repetitions)
     found: Benchmark = import_module(f"benchmarks.{name}").figures
     return found
 
