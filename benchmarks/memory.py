@@ -1,8 +1,8 @@
 """Long runs stay flat: resident memory over 2,000 updates of the fake engine and 200 of vLLM, driver and engine.
 
 Two caches of the engine fill up for hundreds of updates and would look like leaks: vLLM's KV cache, which is touched
-page by page, and oneDNN's cache of compiled products, one for each of the last 1,024 batch sizes and layers. Here both are
-small enough to be full in the first half, and the second half counts.
+page by page, and oneDNN's cache of compiled products, one for each of the last 1,024 batch sizes and layers. Here both
+are small enough to be full in the first half, and the second half counts.
 """
 
 from __future__ import annotations
