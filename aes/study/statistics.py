@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +49,7 @@ def bootstrap(scores: Scores, draws: int = DRAWS, seed: int = 0) -> Interval:
     there = ~np.isnan(scores)
     if not there.any():
         return NONE
-    rng = np.random.default_rng(seed)
-    seeds, goals = (_counts(rng, draws, size) for size in scores.shape)
+    seeds, goals = _counts(draws, scores.shape[0], scores.shape[1], seed)
     sums = ((seeds @ np.where(there, scores, 0.0)) * goals).sum(axis=1)
     numbers = ((seeds @ there) * goals).sum(axis=1)
     drawn = numbers > 0
@@ -57,6 +57,9 @@ def bootstrap(scores: Scores, draws: int = DRAWS, seed: int = 0) -> Interval:
     return Interval(float(scores[there].mean()), float(low), float(high))
 
 
-def _counts(rng: np.random.Generator, draws: int, size: int) -> NDArray[np.float64]:
-    """How often each of `size` things is drawn, in each of so many resamples [draws, size]."""
-    return rng.multinomial(size, np.full(size, 1 / size), size=draws).astype(np.float64)
+@lru_cache(maxsize=4)
+def _counts(draws: int, seeds: int, goals: int, seed: int) -> tuple[Scores, Scores]:
+    """How often each seed and each goal is drawn, in each of so many resamples: [draws, seeds] and [draws, goals]."""
+    rng = np.random.default_rng(seed)
+    first, second = (rng.multinomial(n, np.full(n, 1 / n), size=draws).astype(np.float64) for n in (seeds, goals))
+    return first, second

@@ -71,3 +71,16 @@ def study(
         studying.dry_run(folder, values, asked)
     else:
         studying.study(folder, values, asked, live=not no_live)
+
+
+@commands.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="RUN_OR_STUDY", help="A run's folder, or a study's.")],
+    to: Annotated[
+        Path | None, typer.Option("--to", help="The page's file, ending in .html (default: report.html in the folder).")
+    ] = None,
+) -> None:
+    """Write what a run or a study came to: one HTML page, the same as Markdown, and its pictures."""
+    from cli.report import report as write
+
+    write(folder, to)
