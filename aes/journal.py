@@ -139,6 +139,7 @@ class Reader:
         end: bytes of the whole lines read so far.
         checksum: that of the last of them.
         number: how many they are.
+        written: when the file was last written to, as it was at the last reading, in seconds since the epoch.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -148,6 +149,7 @@ class Reader:
             if not self.path.is_file():
                 raise DataError(f"run {folder}: no {NAME} in it (name a run folder)")
         self.end = self.checksum = self.number = 0
+        self.written = 0.0
 
     def lines(self) -> Iterator[bytes]:
         """The whole lines not read yet, each proved and without its checksum; a torn last line is left for later.
@@ -156,6 +158,10 @@ class Reader:
         """
         end, checksum, number = self.end, self.checksum, self.number
         with _readable(self.path), self.path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            self.written = status.st_mtime
+            if status.st_size < end:
+                raise DataError(f"{self.path}: is shorter than it was: another journal, or a cut one (read it again)")
             file.seek(end)
             while (line := file.readline(LONGEST_LINE)).endswith(b"\n"):
                 body = line[:_SUM_AT]

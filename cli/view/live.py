@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterable, Callable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
 from rich.panel import Panel
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from aes.events import Event
 from aes.metrics import interval, wilson
-from aes.runtime import Run
 from cli.view.board import Board, engine_words
 from cli.view.chart import bar, curve
 
 PERIOD_S = 0.25
 _CHART_HEIGHT = 6
+_CHART_WIDTH = 40
+_BESIDE_CHART = 7 + 3 + 38  # the axis, a gap and the numbers
 _MOST_LAGS = 6
 
 
@@ -40,8 +42,8 @@ class LiveView:
             task = progress.add_task(what, total=None)
             yield lambda words, share: progress.update(task, description=f"{what}: {words}", total=1.0, completed=share)
 
-    async def follow(self, run: Run, board: Board) -> None:
-        """Draw the run until it is finished or cancelled."""
+    async def follow(self, events: AsyncIterable[Event], board: Board) -> None:
+        """Draw a run until its events end, or until cancelled."""
         picture = Live(
             frame(board),
             console=self.console,
@@ -53,7 +55,7 @@ class LiveView:
             try:
                 async with asyncio.TaskGroup() as group:
                     ticker = group.create_task(_tick(live, board))
-                    async for event in run:
+                    async for event in events:
                         board.note(event)
                     ticker.cancel()
             finally:
@@ -72,7 +74,7 @@ def frame(board: Board) -> RenderableType:
     lower.add_column(ratio=2)
     lower.add_column(ratio=3)
     lower.add_row(_lags(board), _engines(board))
-    body = Group(_progress(board), Text(), _learning(board), Text(), lower, Text(), _counts(board), *_warnings(board))
+    body = Group(_progress(board), Text(), _Learning(board), Text(), lower, Text(), _counts(board), *_warnings(board))
     return Panel(body, title=board.title, title_align="left", border_style="cyan", width=None, padding=(0, 1))
 
 
@@ -88,15 +90,21 @@ def _progress(board: Board) -> RenderableType:
     return row
 
 
-def _learning(board: Board) -> RenderableType:
+class _Learning:
     """The curve with the numbers of its latest point beside it."""
-    metrics = board.metrics
-    held_out = {version: interval(list(e.scores))[0] for version, e in metrics.evaluations.items()}
-    lines = curve(metrics.fitness, held_out, board.config.updates, 40, _CHART_HEIGHT)
-    axis = Text(f"{'0':>8}{'updates':^35}{board.config.updates:>4}", style="dim")
-    row = Table.grid(padding=(0, 3))
-    row.add_row(Group(*lines, axis), Group(*_latest(board)))
-    return row
+
+    def __init__(self, board: Board) -> None:
+        self._board = board
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        metrics, updates = self._board.metrics, self._board.config.updates
+        width = max(min(_CHART_WIDTH, options.max_width - _BESIDE_CHART), 10)
+        held_out = {version: interval(list(e.scores))[0] for version, e in metrics.evaluations.items()}
+        lines = curve(metrics.fitness, held_out, updates, width, _CHART_HEIGHT)
+        axis = Text(f"{'0':>8}{'updates':^{width - 5}}{updates:>4}", style="dim")
+        row = Table.grid(padding=(0, 3))
+        row.add_row(Group(*lines, axis), Group(*_latest(self._board)))
+        yield row
 
 
 def _latest(board: Board) -> Iterator[Text]:
@@ -127,7 +135,7 @@ def _since_base(board: Board, version: int, mean: float) -> Iterator[Text]:
 
 def _lags(board: Board) -> RenderableType:
     lags, total = board.metrics.lags, sum(board.metrics.lags.values())
-    title = Text.assemble(("lag", "bold"), ("  as realised, in updates", "dim"))
+    title = Text.assemble(("lag", "bold"), ("  realised, in updates", "dim"))
     shown = sorted(lag for lag, _ in lags.most_common(_MOST_LAGS))
     rows = [(str(lag), lags[lag] / total) for lag in shown]
     if rest := total - sum(lags[lag] for lag in shown):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterable, Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
 
 from aes.events import Dropped, EngineDown, EngineUp, Evaluated, Event, Finished, Started, Updated
 from aes.metrics import interval
-from aes.runtime import Run
 from cli.view.board import Board, engine_words
 from cli.view.safe_text import safe
 
@@ -33,10 +32,10 @@ class PlainView:
 
         yield progress
 
-    async def follow(self, run: Run, board: Board) -> None:
-        """Write the run's lines until it is finished or cancelled."""
+    async def follow(self, events: AsyncIterable[Event], board: Board) -> None:
+        """Write a run's lines until its events end, or until cancelled."""
         failed = board.failure_words
-        async for event in run:
+        async for event in events:
             board.note(event)
             for line in _lines(event, board):
                 self._say(f"[{board.elapsed:7.1f} s] {line}")

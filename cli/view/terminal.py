@@ -11,6 +11,8 @@ from typing import TextIO
 
 from rich.console import Console
 
+_UNCLIPPED = 500
+
 
 class Terminal:
     """A console of our own on the real standard output, and a place for everybody else's words.
@@ -31,6 +33,14 @@ class Terminal:
         log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         _point(log)
         os.close(log)
+
+
+def unclipped() -> Console:
+    """A console on standard output that cuts no line where that is a file or a pipe, unless $COLUMNS says so."""
+    console = Console()
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _UNCLIPPED
+    return console
 
 
 @contextmanager

@@ -226,6 +226,9 @@ def test_a_reader_goes_on_where_it_was(tmp_path: Path) -> None:
         path.write_bytes(content)
         assert [record["event"] for record in reader.records()] == kinds
     assert (reader.end, reader.number) == (len(whole), 3)
+    path.write_bytes(lines[0])
+    with pytest.raises(DataError, match="is shorter than it was"):
+        list(reader.records())
 
 
 def test_a_journal_that_is_not_to_be_read_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
