@@ -7,44 +7,14 @@ its parameters, and is gone when the same is taken away again.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
-
 from aes.engine.llm import LiveLLM
 from aes.types import Completion, Sampling
 from benchmarks.engines import TunedEngine
-
-
-class InPlaceWorker:
-    """Methods that the driver calls: they change the model's parameters."""
-
-    model_runner: Any
-
-    def aes_open(self, *_: Any) -> None:
-        """Nothing to lay out."""
-
-    def aes_ping(self) -> None:
-        """Answer: the engine lives."""
-
-    def bench_add(self, seeds: list[int], coefficients: list[float]) -> float:
-        """Add coefficient * eps(seed) for each seed to all parameters; the seconds it took."""
-        began = time.perf_counter()
-        parameters = list(self.model_runner.get_model().parameters())
-        for seed, coefficient in zip(seeds, coefficients, strict=True):
-            generator = torch.Generator(device=parameters[0].device).manual_seed(seed)
-            for weight in parameters:
-                noise = torch.randn(weight.shape, generator=generator, device=weight.device, dtype=weight.dtype)
-                weight.data.add_(noise, alpha=coefficient)
-        return time.perf_counter() - began
-
-    def bench_parameters(self) -> int:
-        """How many parameters are perturbed."""
-        return sum(weight.numel() for weight in self.model_runner.get_model().parameters())
 
 
 class InPlaceEngine(TunedEngine):
@@ -64,10 +34,10 @@ class InPlaceEngine(TunedEngine):
         self.perturbing += await server.call("bench_add", list(seeds), list(coefficients))
         await server._llm.reset_prefix_cache()
 
-    async def parameters(self) -> int:
-        """How many parameters are perturbed."""
-        count: int = await self._open().call("bench_parameters")
-        return count
+    async def check(self) -> None:
+        """Raise AssertionError unless all parameters are perturbed. vLLM has some more: it fills up the vocabulary."""
+        perturbed = await self._open().call("bench_parameters")
+        assert perturbed >= self._model.parameters, f"{perturbed} of {self._model.parameters} parameters are perturbed"
 
     @asynccontextmanager
     async def perturbed(self, seed: int, change: float) -> AsyncIterator[None]:
@@ -81,7 +51,7 @@ class InPlaceEngine(TunedEngine):
         return Lockstep(self, self._open(), players)
 
     def _arguments(self) -> dict[str, Any]:
-        own = {"worker_extension_cls": "benchmarks.in_place.InPlaceWorker", "enable_lora": False}
+        own = {"worker_extension_cls": "benchmarks.in_place_worker.InPlaceWorker", "enable_lora": False}
         return {name: value for name, value in super()._arguments().items() if "lora" not in name} | own
 
 

@@ -72,11 +72,10 @@ def _figures(name: str, model: BaseModel, settings: Lora, effort: Effort) -> lis
         "ours / loading": statistics.median(t.ours / t.loaded for t in times),
         "parameters": dim,
     }
+    whole = [t.ours / t.written for t in times]
     alone = [(t.ours - t.seated) / (t.written - t.seated) for t in times]
     return [
-        Figure(
-            f"to the first token, ours / files, {name}", "x", [t.ours / t.written for t in times], detail, goal=GOAL
-        ),
+        Figure(f"to the first token, ours / files, {name}", "x", whole, detail, goal=GOAL),
         Figure(f"the same less what a seated member takes, {name}", "x", alone, goal=GOAL),
     ]
 

@@ -97,16 +97,16 @@ async def _figures(case: Case, effort: Effort) -> list[Figure]:
     (engine,) = case.ground.engines(("cpu",), case.slots, VllmEngine)
     (other,) = case.ground.engines(("cpu",), case.slots, InPlaceEngine)
     async with Pool([engine]) as pool, other:
+        await other.check()
         warm = case.ground.config.model_copy(update={"updates": 1, "pairs": 2})
         await stretch(case.task, pool, warm)
         for update in range(effort.repetitions):
             ours.append(await stretch(case.task, pool, case.ground.config))
             usual.append(await _update(case, other, update))
-        parameters = await other.parameters()
-    return [_figure(case, ours, usual, parameters)]
+    return [_figure(case, ours, usual)]
 
 
-def _figure(case: Case, ours: Sequence[Stretch], usual: Sequence[Usual], parameters: int) -> Figure:
+def _figure(case: Case, ours: Sequence[Stretch], usual: Sequence[Usual]) -> Figure:
     count = len(ours)
     ratios = [mine.episodes / mine.seconds / theirs.rate for mine, theirs in zip(ours, usual, strict=True)]
     detail = {
@@ -115,7 +115,7 @@ def _figure(case: Case, ours: Sequence[Stretch], usual: Sequence[Usual], paramet
         "aes turns/ep": sum(mine.turns for mine in ours) / sum(mine.episodes for mine in ours),
         "usual turns/ep": sum(theirs.turns for theirs in usual) / sum(len(theirs.episodes) for theirs in usual),
         "usual share of time in weights": sum(theirs.perturbing / theirs.seconds for theirs in usual) / count,
-        "usual parameters": parameters,
+        "usual parameters": case.ground.model.parameters,
         "ratio if weights took no time": sum(
             ratio * (1 - theirs.perturbing / theirs.seconds) for ratio, theirs in zip(ratios, usual, strict=True)
         )
