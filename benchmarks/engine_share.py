@@ -49,12 +49,15 @@ class Round:
 
 def figures(effort: Effort) -> list[Figure]:
     """The share on one engine and on two, and WebShop's part of a run."""
-    ground = Ground.of(updates=2 if effort.quick else 4, pairs=16, goals=8 if effort.quick else 16)
-    found = list[Figure]()
-    for devices in (("cpu",), ("cpu:0", "cpu:1")):
-        rounds = asyncio.run(_rounds(ground, devices, effort))
-        found += _figures(" + ".join(devices), rounds)
-    return found
+    return on(("cpu",), effort) + on(("cpu:0", "cpu:1"), effort)
+
+
+def on(devices: Sequence[str], effort: Effort) -> list[Figure]:
+    """The same on an engine for each of some devices."""
+    ground = Ground.of(
+        updates=2 if effort.quick else 4, pairs=16, goals=8 if effort.quick else 16, devices=tuple(devices)
+    )
+    return _figures(" + ".join(devices), asyncio.run(_rounds(ground, devices, effort)))
 
 
 def _figures(where: str, rounds: Sequence[Round]) -> list[Figure]:

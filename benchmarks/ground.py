@@ -38,7 +38,7 @@ class Ground:
     @classmethod
     def of(cls, **given: Any) -> Ground:
         """With some settings changed; nothing is evaluated."""
-        settings, complaints = resolve({"eval_goals": 0, "eval_every": 0} | given)
+        settings, complaints = resolve({"model": "pocket", "eval_goals": 0, "eval_every": 0} | given)
         assert not complaints, complaints
         catalog = Catalog.generate()
         model = BaseModel.inspect(str(pocket.ensure(catalog)))
