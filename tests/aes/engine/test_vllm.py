@@ -118,6 +118,16 @@ async def test_updates_are_the_pure_arithmetic(engine: VllmEngine, tmp_path: Pat
     assert await say(engine, Member(0, 5, 1, 1.0), "one") == before
 
 
+async def test_a_second_run_hears_nothing_from_the_first(engine: VllmEngine, tmp_path: Path) -> None:
+    said = []
+    for direction in (7, 8):
+        await start(engine, tmp_path)
+        await engine.advance(Update(0, (Term(direction, 2.0),)), (), ())
+        said.append(await say(engine, Member(1), "one"))
+        assert said[-1] == await say(engine, Member(1, seed=direction), "one")  # the same weights by another name
+    assert said[0] != said[1]
+
+
 async def test_exports_are_peft_adapters(engine: VllmEngine, tiny_model: Path, tmp_path: Path) -> None:
     await start(engine, tmp_path)
     await engine.advance(Update(0, (Term(3, 2.0),)), (), ())
