@@ -85,24 +85,27 @@ class Episode:
 class Member:
     """One policy an engine can serve: the adapter theta_version + sign * sigma * eps(seed).
 
-    Sign 0 is the centre itself (evaluation); seed and sigma are then without meaning.
+    Sign 0 is the centre itself (evaluation); seed and sigma are then without meaning. `run` tells runs apart that share
+    an engine.
     """
 
     version: int
     seed: int = 0
     sign: int = 0
     sigma: float = 0.0
+    run: str = ""
 
     @property
     def name(self) -> str:
         """A name unique to these weights, which the engine's adapter and prefix caches key on."""
-        return f"v{self.version}/s{self.seed}/{self.sign:+d}/{self.sigma!r}"
+        run = f"{self.run}/" if self.run else ""
+        return f"{run}v{self.version}/s{self.seed}/{self.sign:+d}/{self.sigma!r}"
 
     @classmethod
     def from_name(cls, name: str) -> Member:
         """The member that a name stands for."""
-        version, seed, sign, sigma = name.split("/")
-        return cls(int(version[1:]), int(seed[1:]), int(sign), float(sigma))
+        *run, version, seed, sign, sigma = name.split("/")
+        return cls(int(version[1:]), int(seed[1:]), int(sign), float(sigma), "/".join(run))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,12 +31,12 @@ class Probe(Protocol):
         ...
 
 
-async def check(engine: Probe, sigma: float, seed: int) -> None:
+async def check(engine: Probe, sigma: float, seed: int, run: str = "") -> None:
     """Raise CanaryFailed unless adapters of size sigma are applied, distinct and reproducible."""
     prompt = engine.codec.encode(engine.codec.render([{"role": "user", "content": "Is this adapter applied?"}]))
     tokens = range(SEEN)
-    member, opposite = (Member(0, seed, sign, sigma) for sign in (1, -1))
-    base = await engine.first_logprobs(Member(0), prompt, tokens)
+    member, opposite = (Member(0, seed, sign, sigma, run) for sign in (1, -1))
+    base = await engine.first_logprobs(Member(0, run=run), prompt, tokens)
     plus = await engine.first_logprobs(member, prompt, tokens)
     minus = await engine.first_logprobs(opposite, prompt, tokens)
     again = await engine.first_logprobs(member, prompt, tokens)

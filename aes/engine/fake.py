@@ -27,7 +27,7 @@ from safetensors.torch import save_file
 
 from aes.centre import Centre
 from aes.engine.life import Life
-from aes.errors import GenerationFailed
+from aes.errors import EngineError, GenerationFailed
 from aes.structured import Choice
 from aes.types import Advanced, Completion, Member, Message, Sampling, Tool, Update
 
@@ -78,7 +78,7 @@ class FakeEngine:
         self._replies = tuple(replies)
         self._dim = dim
         self._latency = latency
-        self._centre = Centre(torch.zeros(dim))
+        self._centres = {"": Centre(torch.zeros(dim))}
         self._life = Life("fake")
         self._answering = asyncio.Event()
         self._answering.set()
@@ -98,7 +98,7 @@ class FakeEngine:
         """Begin anew after a death: nothing is known of any version."""
         if self._life.over:
             self._life = Life("fake")
-            self._centre = Centre(torch.zeros(self._dim))
+            self._centres = {"": Centre(torch.zeros(self._dim))}
             self._answering.set()
         return self
 
@@ -125,7 +125,7 @@ class FakeEngine:
         self._life.check()
         self._seated += 1
         try:
-            weights = self._centre.member(member).numpy().astype(np.float64)
+            weights = self._centre(member.run).member(member).numpy().astype(np.float64)
             yield FakeSeat(member, weights, self._replies, self._latency, partial(self.working, self._life))
         finally:
             self._seated -= 1
@@ -135,22 +135,33 @@ class FakeEngine:
         async with self.working():
             pass
 
-    async def start(self, seed: int, sigma: float, basis: Path) -> tuple[str, int]:
+    async def start(self, seed: int, sigma: float, basis: Path, run: str = "") -> tuple[str, int]:
         """Version 0: all zeros, so every reply ties and the first is given."""
         async with self.working():
-            self._centre = Centre(torch.zeros(self._dim))
-            return self._centre.digest(), self._dim
+            self._centres[run] = Centre(torch.zeros(self._dim))
+            return self._centres[run].digest(), self._dim
 
-    async def advance(self, update: Update, keep: Collection[int], lags: Collection[int]) -> Advanced:
+    async def advance(self, update: Update, keep: Collection[int], lags: Collection[int], run: str = "") -> Advanced:
         """Apply an update."""
         async with self.working():
-            return self._centre.advance(update, keep, lags)
+            return self._centre(run).advance(update, keep, lags)
 
-    async def export(self, version: int, folder: Path) -> None:
+    async def export(self, version: int, folder: Path, run: str = "") -> None:
         """Write theta as safetensors (a linear policy has no PEFT form)."""
         async with self.working():
+            theta = self._centre(run).vector(version)
             await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-            await asyncio.to_thread(save_file, {"theta": self._centre.vector(version)}, folder / "theta.safetensors")
+            await asyncio.to_thread(save_file, {"theta": theta}, folder / "theta.safetensors")
+
+    async def forget(self, run: str) -> None:
+        """Drop a run's centre."""
+        async with self.working():
+            self._centres.pop(run, None)
+
+    def _centre(self, run: str) -> Centre:
+        if run not in self._centres:
+            raise EngineError(f"engine fake: it holds no centre of run {run!r} (start it)")
+        return self._centres[run]
 
     @asynccontextmanager
     async def working(self, life: Life | None = None) -> AsyncIterator[None]:

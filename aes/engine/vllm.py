@@ -22,6 +22,7 @@ from aes.engine.options import VllmOptions
 from aes.engine.server import Server
 from aes.errors import ConfigError, EngineError, EngineLost, EngineMissing
 from aes.lora import LoraSpace
+from aes.structured import Choice, JsonSchema, Regex, Structured
 from aes.types import Advanced, Completion, Member, Sampling, Update
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
@@ -44,7 +45,7 @@ class VllmEngine:
             raise EngineMissing("engine vllm: vLLM is not installed (pip install 'aes-runtime[cpu]' or '[gpu]')")
         self._codec: ChatCodec | None = None
         self._server: LiveLLM | None = None
-        self._requests: OrderedDict[str, Any] = OrderedDict()
+        self._requests: OrderedDict[Member, Any] = OrderedDict()
         self._adapter_ids: Iterator[int] = count(1)
         self._prefix = ""
         self._seated = 0
@@ -125,24 +126,29 @@ class VllmEngine:
         self._observing = on
         await self._open().call("aes_observe", on)
 
-    async def start(self, seed: int, sigma: float, basis: Path) -> tuple[str, int]:
+    async def start(self, seed: int, sigma: float, basis: Path, run: str = "") -> tuple[str, int]:
         """Make version 0 and run the canary; see `aes.protocols.Engine`."""
-        self._requests.clear()  # members of another run may have the same names, and an adapter is known by its id
-        digest, dim = await self._open().call("aes_start", seed, str(basis) if self.wants_observation else None)
-        await canary.check(self, sigma, seed)
+        self._forget_requests(run)  # an earlier run may have had the same members, and an adapter is known by its id
+        digest, dim = await self._open().call("aes_start", seed, str(basis) if self.wants_observation else None, run)
+        await canary.check(self, sigma, seed, run)
         return digest, dim
 
-    async def advance(self, update: Update, keep: Collection[int], lags: Collection[int]) -> Advanced:
+    async def advance(self, update: Update, keep: Collection[int], lags: Collection[int], run: str = "") -> Advanced:
         """Apply an update between two decoding steps."""
         wanted = sorted(lags)
         seeds, coefficients = [t.seed for t in update.terms], [t.coefficient for t in update.terms]
-        arguments = (update.version, seeds, coefficients, update.shrink, update.momentum, sorted(keep), wanted)
+        arguments = (update.version, seeds, coefficients, update.shrink, update.momentum, sorted(keep), wanted, run)
         digest, moved = await self._open().call("aes_advance", *arguments)
         return Advanced(digest, dict(zip(wanted, moved, strict=True)))
 
-    async def export(self, version: int, folder: Path) -> None:
+    async def export(self, version: int, folder: Path, run: str = "") -> None:
         """Have the worker write the adapter."""
-        await self._open().call("aes_export", version, str(folder))
+        await self._open().call("aes_export", version, str(folder), run)
+
+    async def forget(self, run: str) -> None:
+        """Have the worker drop a run's centre."""
+        self._forget_requests(run)
+        await self._open().call("aes_forget", run)
 
     async def first_logprobs(self, member: Member, prompt: Sequence[int], tokens: Sequence[int]) -> list[float]:
         """Log-probabilities of `tokens` after a prompt, from a freshly built adapter and an empty prefix cache."""
@@ -172,6 +178,7 @@ class VllmEngine:
             stop_token_ids=sorted(self.codec.end_ids),
             detokenize=bool(sampling.stop),
             output_kind=RequestOutputKind.FINAL_ONLY,
+            structured_outputs=_constraint(sampling.structured),
             skip_clone=True,  # these are nobody else's
         )
 
@@ -184,12 +191,15 @@ class VllmEngine:
         """One name, one id, one object per member: vLLM compares requests by name and caches by id."""
         from vllm.lora.request import LoRARequest
 
-        if member.name not in self._requests:
+        if member not in self._requests:
             name = f"{self._prefix}{member.name}"
-            self._requests[member.name] = LoRARequest(name, next(self._adapter_ids), member.name)
+            self._requests[member] = LoRARequest(name, next(self._adapter_ids), member.name)
             if len(self._requests) > _REMEMBERED:
                 self._requests.popitem(last=False)
-        return self._requests[member.name]
+        return self._requests[member]
+
+    def _forget_requests(self, run: str) -> None:
+        self._requests = OrderedDict((member, made) for member, made in self._requests.items() if member.run != run)
 
     async def _serve(self) -> LiveLLM:
         """Start what serves; an engine that is there already is another class's."""
@@ -243,6 +253,21 @@ def arguments(model: BaseModel, space: LoraSpace, options: VllmOptions) -> dict[
         "worker_extension_cls": WORKER,
         "disable_log_stats": True,
     }
+
+
+def _constraint(form: Structured | None) -> Any:
+    """The form of a reply in vLLM's words."""
+    from vllm.sampling_params import StructuredOutputsParams
+
+    match form:
+        case None:
+            return None
+        case JsonSchema(schema):
+            return StructuredOutputsParams(json=dict(schema))
+        case Regex(pattern):
+            return StructuredOutputsParams(regex=pattern)
+        case Choice(options):
+            return StructuredOutputsParams(choice=list(options))
 
 
 def version_of(distribution: str) -> str:

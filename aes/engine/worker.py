@@ -7,7 +7,7 @@ no weight crosses the process.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MethodType
 from typing import Any
@@ -41,6 +41,8 @@ class AdapterWorker:
         self._space = LoraSpace(tuple(Module(*module) for module in modules), rank, alpha, factors)
         self._base_model = base_model
         self._grams: dict[str, Gram] = {}
+        self._centres: dict[str, Centre] = {}
+        self._bases: dict[str, Mapping[str, torch.Tensor]] = {}
         manager = self.model_runner.lora_manager
         manager._load_adapter = MethodType(lambda _, request: self._build(request), manager)
         if self.device.type == "cpu":
@@ -55,38 +57,48 @@ class AdapterWorker:
             hook.remove()
         self._hooks = [self._watch(module.path) for module in self._space.modules] if on else []
 
-    def aes_start(self, seed: int, basis: str | None) -> tuple[str, int]:
-        """Make version 0; A is random from the seed, or of the file `basis` (written first if inputs were observed)."""
+    def aes_start(self, seed: int, basis: str | None, run: str = "") -> tuple[str, int]:
+        """Make version 0 of a run; A is random from the seed, or of the file `basis`.
+
+        That is written first if inputs were observed.
+        """
         if basis is None:
-            self._basis = lora.random_basis(self._space, seed)
+            self._bases[run] = lora.random_basis(self._space, seed)
         else:
             if self._grams:
                 save_file(lora.activation_basis(self._space, self._grams), basis)
                 self._grams = {}
-            self._basis = load_file(basis)
-        self._centre = Centre(self._space.start(self._basis).to(self.device))
-        return self._centre.digest(), self._space.dim
+            self._bases[run] = load_file(basis)
+        self._centres[run] = Centre(self._space.start(self._bases[run]).to(self.device))
+        return self._centres[run].digest(), self._space.dim
 
     def aes_advance(
         self, version: int, seeds: list[int], coefficients: list[float], shrink: float, momentum: float,
-        keep: list[int], lags: list[int],
+        keep: list[int], lags: list[int], run: str = "",
     ) -> tuple[str, list[float]]:  # fmt: skip
         """Apply one update; returns the new digest and the distance moved over each lag."""
         terms = tuple(Term(seed, coefficient) for seed, coefficient in zip(seeds, coefficients, strict=True))
-        advanced = self._centre.advance(Update(version, terms, shrink, momentum), keep, lags)
+        advanced = self._centres[run].advance(Update(version, terms, shrink, momentum), keep, lags)
         return advanced.digest, [advanced.moved[lag] for lag in lags]
 
-    def aes_export(self, version: int, folder: str) -> None:
+    def aes_export(self, version: int, folder: str, run: str = "") -> None:
         """Write a version as a PEFT adapter."""
-        snapshot.write(Path(folder), self._space, self._centre.vector(version), self._basis, self._base_model)
+        theta = self._centres[run].vector(version)
+        snapshot.write(Path(folder), self._space, theta, self._bases[run], self._base_model)
+
+    def aes_forget(self, run: str) -> None:
+        """Drop what is held for a run."""
+        self._centres.pop(run, None)
+        self._bases.pop(run, None)
 
     def _build(self, request: Any) -> LoRAModel:
         """The adapter of the member that a LoRA request names."""
-        theta = self._centre.member(Member.from_name(request.lora_path))
+        member = Member.from_name(request.lora_path)
+        theta = self._centres[member.run].member(member)
         manager = self.model_runner.lora_manager
         return LoRAModel.from_lora_tensors(
             request.lora_int_id,
-            self._space.tensors(theta, self._basis),
+            self._space.tensors(theta, self._bases[member.run]),
             PEFTHelper(
                 r=self._space.rank,
                 lora_alpha=self._space.alpha,

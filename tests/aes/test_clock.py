@@ -24,11 +24,11 @@ class Recording(FakeEngine):
         self.updates: list[Update] = []
         self.kept: list[set[int]] = []
 
-    async def advance(self, update: Update, keep: Collection[int], lags: Collection[int]) -> Advanced:
+    async def advance(self, update: Update, keep: Collection[int], lags: Collection[int], run: str = "") -> Advanced:
         self.updates.append(update)
         self.kept.append(set(keep))
         await asyncio.sleep(1)
-        return await super().advance(update, keep, lags)
+        return await super().advance(update, keep, lags, run)
 
 
 async def run(settings: Config, fitness: Any, pinned: Collection[int] = ()) -> tuple[Recording, list[Updated]]:

@@ -170,8 +170,8 @@ def test_another_engine_arithmetic_is_found_out(shelf: ChatTask, virtual: Any, t
     half = cut(folder, tmp_path / "half", 40)
 
     class Other(FakeEngine):
-        async def start(self, seed: int, sigma: float, basis: Path) -> tuple[str, int]:
-            _, dim = await super().start(seed, sigma, basis)
+        async def start(self, seed: int, sigma: float, basis: Path, run: str = "") -> tuple[str, int]:
+            _, dim = await super().start(seed, sigma, basis, run)
             return "0" * 32, dim
 
     with pytest.raises(DigestMismatch, match="version 0 rebuilt from the journal has digest 000"):

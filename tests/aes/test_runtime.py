@@ -180,7 +180,7 @@ def test_an_engine_that_forgets_at_once_never_misses_what_was_dropped(shelf: Cha
                 try:
                     yield seat
                 finally:
-                    self._centre.vector(member.version)  # as an engine's queue would, until the abort is through
+                    self._centres[""].vector(member.version)  # as an engine's queue would, until the abort is through
 
     def latency(member: Member, length: int) -> float:
         return 1000.0 if member.seed % 5 == 0 else 1.0

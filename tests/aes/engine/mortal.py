@@ -39,22 +39,22 @@ class Mortal(FakeEngine):
         self.opened += 1
         return await super().__aenter__()
 
-    async def start(self, seed: int, sigma: float, basis: Path) -> tuple[str, int]:
+    async def start(self, seed: int, sigma: float, basis: Path, run: str = "") -> tuple[str, int]:
         async with self.working():
             await asyncio.sleep(STARTING)
-            return await super().start(seed, sigma, basis)
+            return await super().start(seed, sigma, basis, run)
 
-    async def advance(self, update: Update, keep: Collection[int], lags: Collection[int]) -> Advanced:
+    async def advance(self, update: Update, keep: Collection[int], lags: Collection[int], run: str = "") -> Advanced:
         async with self.working():
             await asyncio.sleep(ADVANCING / 2)
-            advanced = await super().advance(update, keep, lags)
+            advanced = await super().advance(update, keep, lags, run)
             await asyncio.sleep(ADVANCING / 2)
             return advanced
 
-    async def export(self, version: int, folder: Path) -> None:
+    async def export(self, version: int, folder: Path, run: str = "") -> None:
         async with self.working():
             await asyncio.sleep(EXPORTING)
-            await super().export(version, folder)
+            await super().export(version, folder, run)
 
 
 class Observant(Mortal):
@@ -75,10 +75,10 @@ class Observant(Mortal):
             await asyncio.sleep(STARTING)
             self.seen = on or self.seen
 
-    async def start(self, seed: int, sigma: float, basis: Path) -> tuple[str, int]:
+    async def start(self, seed: int, sigma: float, basis: Path, run: str = "") -> tuple[str, int]:
         async with self.working():
             if not basis.exists():  # noqa: ASYNC240
                 if not self.seen:
                     raise AssertionError("started without a basis")
                 basis.write_text("basis")  # noqa: ASYNC240
-            return await super().start(seed, sigma, basis)
+            return await super().start(seed, sigma, basis, run)

@@ -41,9 +41,9 @@ class Logged(FakeEngine):
     async def observe(self, on: bool) -> None:
         await self._note(f"observe {on}")
 
-    async def advance(self, update: Update, keep: Collection[int], lags: Collection[int]) -> Advanced:
+    async def advance(self, update: Update, keep: Collection[int], lags: Collection[int], run: str = "") -> Advanced:
         await self._note("advance")
-        return await super().advance(update, keep, lags)
+        return await super().advance(update, keep, lags, run)
 
 
 def test_members_go_to_the_emptiest_and_stay(virtual: Any) -> None:
@@ -97,8 +97,8 @@ def test_engines_that_disagree_are_found_out(virtual: Any, tmp_path: Path) -> No
         async with Pool(engines) as pool:
             await pool.start(0, 1.0, tmp_path)
             await engines[1].advance(Update(0, (Term(1, 1e-7),)), (), ())
-            engines[1]._centre.newest = 0
-            engines[1]._centre._versions = {0: engines[1]._centre.vector(1)}
+            engines[1]._centres[""].newest = 0
+            engines[1]._centres[""]._versions = {0: engines[1]._centres[""].vector(1)}
             await pool.advance(Update(0, (Term(3, 0.5),)), {0}, {0})
 
     with pytest.raises(DigestMismatch, match="version 0"):
