@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+Better = Literal["lower", "higher"]
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -22,7 +24,7 @@ class Figure:
     unit: str
     values: Sequence[float]
     detail: dict[str, float] = field(default_factory=dict)
-    better: Literal["lower", "higher"] = "lower"
+    better: Better = "lower"
     goal: float | None = None
 
     @property
