@@ -51,7 +51,7 @@ def compare(folders: Sequence[Path], *, as_json: bool) -> None:
     if as_json:
         print(to_json(_plain(runs), indent=2))
     else:
-        console = unclipped()
+        console = unclipped(Console())
         console.print(picture(runs, console))
 
 

@@ -41,7 +41,7 @@ def list_runs(folder: Path, sort: Sort, *, as_json: bool) -> None:
     if as_json:
         print(to_json([plain(run) for run in runs], indent=2))
         return
-    console = unclipped()
+    console = unclipped(Console())
     if runs:
         console.print(table(runs, console, time.time()))
     else:

@@ -35,9 +35,8 @@ class Terminal:
         os.close(log)
 
 
-def unclipped() -> Console:
-    """A console on standard output that cuts no line where that is a file or a pipe, unless $COLUMNS says so."""
-    console = Console()
+def unclipped(console: Console) -> Console:
+    """The console, made to cut no line where it is a file or a pipe, unless $COLUMNS says so."""
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _UNCLIPPED
     return console
