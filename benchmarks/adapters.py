@@ -80,6 +80,7 @@ def figures(effort: Effort) -> list[Figure]:
                 {Work("decoding", 1, 16, 0, 8): ("base", "vLLM", "aes"), playing: ("base", "aes")},
             ),
         ]
+        cases = cases[:1] if effort.quick else cases
         return [figure for case in cases for figure in asyncio.run(_figures(case, effort))]
 
 
@@ -107,7 +108,7 @@ class SwitchedEngine(TunedEngine):
 
 async def _figures(case: Case, effort: Effort) -> list[Figure]:
     model = BaseModel.inspect(str(case.folder))
-    jobs = [(work, members) for work in case.works for members in MEMBERS]
+    jobs = [(work, members) for work in case.works for members in (MEMBERS[:1] if effort.quick else MEMBERS)]
     rates: dict[tuple[Work, int, Side], list[tuple[float, float]]] = defaultdict(list)
     async with SwitchedEngine(model, case.lora, VllmOptions(slots=max(MEMBERS))) as engine:
         await engine.start(0, 1.0, Path())

@@ -55,7 +55,7 @@ def figures(effort: Effort) -> list[Figure]:
 def on(devices: Sequence[str], effort: Effort) -> list[Figure]:
     """The same on an engine for each of some devices."""
     ground = Ground.of(
-        updates=2 if effort.quick else 4, pairs=16, goals=8 if effort.quick else 16, devices=tuple(devices)
+        updates=2 if effort.quick else 3, pairs=16, goals=8 if effort.quick else 16, devices=tuple(devices)
     )
     return _figures(" + ".join(devices), asyncio.run(_rounds(ground, devices, effort)))
 
@@ -101,8 +101,8 @@ class BusyEngine(TapingEngine):
 async def _rounds(ground: Ground, devices: Sequence[str], effort: Effort) -> list[Round]:
     engines = ground.engines(devices, SLOTS, BusyEngine)
     async with Pool(engines) as pool:
-        rounds = [await _round(ground, pool, engines) for _ in range(effort.repetitions + 1)]
-    return rounds[1:]  # the first warms up
+        await stretch(ground.task, pool, ground.config.model_copy(update={"updates": 1}))  # warms up
+        return [await _round(ground, pool, engines) for _ in range(effort.repetitions)]
 
 
 async def _round(ground: Ground, pool: Pool, engines: Sequence[BusyEngine]) -> Round:

@@ -53,9 +53,9 @@ class TapingEngine(TunedEngine):
         async with super().seat(member) as seat:
             yield TapingSeat(seat, sitting)
 
-    async def advance(self, update: Update, keep: Collection[int], lags: Collection[int]) -> Advanced:
+    async def advance(self, update: Update, keep: Collection[int], lags: Collection[int], run: str = "") -> Advanced:
         """Forget no version."""
-        return await super().advance(update, range(update.version + 1), lags)
+        return await super().advance(update, range(update.version + 1), lags, run)
 
     async def forget_prompts(self) -> None:
         """Empty the prefix cache."""

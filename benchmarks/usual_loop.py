@@ -73,7 +73,7 @@ class Case:
 
 def figures(effort: Effort) -> list[Figure]:
     """The pocket policy, then the shape of SmolLM2."""
-    pocket = Ground.of(updates=2 if effort.quick else 4, pairs=16, goals=16)
+    pocket = Ground.of(updates=2, pairs=16, goals=16)
     cases = [Case("pocket policy, WebShop", pocket, pocket.task, 16, 2 if effort.quick else 8, GOAL)]
     found = asyncio.run(_figures(cases[0], effort))
     if effort.quick:
