@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aes.report.figures import ArmFigures
-from aes.report.looks import DARK, GRID, INK, colour_of, group_of, lag_colour, new_figure, plain
+from aes.report.looks import DARK, GRID, INK, colour_of, family_of, lag_colour, new_figure, plain
 from aes.study.statistics import Interval
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def lags(arms: Sequence[ArmFigures], estimators: Sequence[str]) -> Figure:
                 _bar(panel, places[f.arm.label], f)
         plain(panel, frame=False)
         panel.set_xlim(0, 1)
-        panel.set_xticks([0, 0.5, 1], ["0 %", "50 %", "100 %"])
+        panel.set_xticks([0, 0.5, 1], ["0", "50 %", "100 %"])
         panel.set_yticks(list(places.values()), labels)
         panel.tick_params(length=0)
         panel.set_ylim(max(places.values()) + 0.7, -0.7)
@@ -100,11 +100,11 @@ def _lag_legend(arms: Sequence[ArmFigures]) -> tuple[list[Patch], list[str]]:
 
 
 def _places(arms: Sequence[ArmFigures]) -> tuple[list[str], dict[str, float]]:
-    """Labels of arms from top to bottom, and where they stand: a little apart from group to group."""
+    """Labels of arms from top to bottom, and where they stand: a little apart from family to family."""
     places: dict[str, float] = {}
-    place, group = 0.0, ""
+    place, family = 0.0, ""
     for figures in arms:
         if figures.arm.label not in places:
-            place += 0.0 if not places else 1.0 if group_of(figures.arm) == group else 1.45
-            places[figures.arm.label], group = place, group_of(figures.arm)
+            place += 0.0 if not places else 1.0 if family_of(figures.arm) == family else 1.45
+            places[figures.arm.label], family = place, family_of(figures.arm)
     return list(places), places

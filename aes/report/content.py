@@ -93,27 +93,39 @@ def _summary(material: Material, arms: Sequence[ArmFigures]) -> Iterator[str]:
             )
     compared = [figures for figures in arms if figures.difference and not math.isnan(figures.difference.mean)]
     if compared:
-        yield _verdict(compared)
+        yield from _verdict(compared)
     if material.unfinished:
         shown = ", ".join(material.unfinished[:3]) + (" and others" if len(material.unfinished) > 3 else "")
         left_out = "left out" if material.study else "as far as it has come"
         yield f"Not finished, {left_out}: {len(material.unfinished)} ({shown})."
 
 
-def _verdict(compared: Sequence[ArmFigures]) -> str:
-    several = len({figures.arm.estimator for figures in compared}) > 1
+def _verdict(compared: Sequence[ArmFigures]) -> Iterator[str]:
+    """Which arms end apart from synchronous, and what chance alone would do."""
+    compared = [figures for figures in compared if len(figures.seeds) > 1]
+    if not compared:
+        yield "One seed of each arm: what differs may be the luck of the seed, of which no interval here knows."
+        return
     apart = [figures for figures in compared if figures.difference and not figures.difference.holds_zero]
-    by_chance = max(1, round(0.05 * len(compared)))
     if not apart:
-        return (
+        yield (
             f"None of the {len(compared)} other arms ends apart from synchronous by more than noise:"
             " every interval of a difference holds zero."
         )
-    named = "; ".join(f"{name_of(f, several)} {signed(f.difference)}" for f in apart if f.difference)
-    return (
-        f"Of {len(compared)} other arms, {len(apart)} end apart from synchronous by more than noise: {named}."
-        f" All others are within it. At 95 % each, about {by_chance} of {len(compared)} would stand out by chance."
+        return
+    yield (
+        f"Of {len(compared)} other arms, {len(apart)} end apart from synchronous by more than noise, all others within"
+        f" it. At 95 % each, about {max(1, round(0.05 * len(compared)))} would stand out by chance."
     )
+    several = len({figures.arm.estimator for figures in compared}) > 1
+    for word, sign in (("Worse", -1), ("Better", 1)):
+        named = [
+            f"{name_of(f, several)} ({f.difference.mean:+.3f})"
+            for f in apart
+            if f.difference and f.difference.mean * sign > 0
+        ]
+        if named:
+            yield f"{word}: {'; '.join(named)}."
 
 
 def _scores(arms: Sequence[ArmFigures], several: bool, compared: bool) -> Table:

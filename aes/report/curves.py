@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from aes.report.figures import ArmFigures
-from aes.report.looks import GRID, INK, colour_of, dashed, group_of, new_figure, plain
+from aes.report.looks import GRID, INK, colour_of, dashed, group_of, new_figure, plain, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 def curves(arms: Sequence[ArmFigures]) -> Figure:
     """Held-out score by update, one panel for each kind of schedule, the synchronous arm in all of them."""
+    from matplotlib.ticker import MaxNLocator
+
     groups = list(dict.fromkeys(group_of(figures.arm) for figures in arms))
     shown = [group for group in groups if group != "synchronous"] or groups
     columns = min(3, len(shown))
@@ -29,6 +31,7 @@ def curves(arms: Sequence[ArmFigures]) -> Figure:
             if group_of(figures.arm) in ("synchronous", shown[number]):
                 _curve(panel, figures)
         plain(panel)
+        panel.xaxis.set_major_locator(MaxNLocator(nbins=5, integer=True))
         panel.grid(axis="y", color=GRID, linewidth=0.6)
         panel.set_title(shown[number], loc="left", fontsize=10, color=INK)
         panel.legend(loc="lower right", frameon=False, fontsize=8, labelcolor=INK, handlelength=1.6)
@@ -49,7 +52,7 @@ def _curve(panel: Axes, figures: ArmFigures) -> None:
     means = [i.mean for i in intervals]
     style = (0, (4, 1.6)) if dashed(figures.arm) else "-"
     front = 3 if figures.arm.kind == "synchronous" else 2
-    label = figures.arm.label
+    label = short(figures.arm)
     panel.plot(
         versions, means, color=colour, linewidth=1.8, linestyle=style, marker="o", markersize=2.8, label=label,
         zorder=front,

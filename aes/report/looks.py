@@ -34,6 +34,16 @@ def group_of(arm: Arm) -> str:
             return "stress tests"
 
 
+def family_of(arm: Arm) -> str:
+    """Arms that stand closer together in a list: controlled ones of one lag, else those of one kind."""
+    return f"lag {arm.lag}" if arm.kind == "controlled" else group_of(arm)
+
+
+def short(arm: Arm) -> str:
+    """The label of an arm under a heading that names its group."""
+    return f"lag {arm.lag}" if arm.kind == "controlled" else arm.label
+
+
 def colour_of(arm: Arm) -> str:
     """The colour of an arm, darker for more lag."""
     match arm.kind:
@@ -66,8 +76,9 @@ def lag_colour(value: float) -> tuple[str, str]:
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, sizes in inches, whose parts keep out of each other's way."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    return Figure(figsize=(width, height), layout="constrained")
+    return Figure(figsize=(width, height), layout=ConstrainedLayoutEngine(wspace=0.04))
 
 
 def plain(panel: Axes, frame: bool = True) -> None:
