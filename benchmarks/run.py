@@ -69,6 +69,8 @@ def _arguments() -> argparse.Namespace:
         parser.error(f"unknown benchmark {', '.join(unknown)}; choose from {', '.join(known)}")
     if given.repetitions is not None and given.repetitions < 1:
         parser.error(f"--repetitions {given.repetitions}: measure at least once")
+    if given.save not in (None, Path()) and given.save.suffix != ".json":
+        parser.error(f"--save {given.save}: no JSON file (give FILE.json, or --save after the names)")
     given.names = given.names or list(NAMES)
     return given
 

@@ -19,7 +19,7 @@ from benchmarks.measure import Effort, Figure
 
 AES = (sys.executable, "-c", "from cli.aes_app import main; main()")
 RUN = ("--updates", "1", "--pairs", "2", "--goals", "1", "--eval-goals", "0", "--no-live")
-COLD_REPETITIONS = 2
+COLD_REPETITIONS = 1
 LIMIT_S = 900.0
 
 VLLM = """
@@ -33,7 +33,7 @@ if __name__ == "__main__":
 
 
 def figures(effort: Effort) -> list[Figure]:
-    """Warm over vLLM alone, and the seconds; cold twice at most, since it takes minutes, and not for a quick look."""
+    """Warm over vLLM alone, and the seconds; cold once, since it takes minutes, and not for a quick look."""
     model = Ground.of().model.name  # made here where it is not cached
     floors, warm = list[float](), list[float]()
     for _ in range(effort.repetitions):

@@ -121,7 +121,9 @@ def test_the_page_has_every_figure_and_how_it_was_taken() -> None:
     assert "`python benchmarks/run.py two`, full, 3 repetitions, 12 s; commit abc, 2026-11-30 12:00, load 0.5" in page
 
 
-@pytest.mark.parametrize("words", [["nonsense"], ["--repetitions", "0"], ["turn_cost", "--repetitions", "many"]])
+@pytest.mark.parametrize(
+    "words", [["nonsense"], ["--repetitions", "0"], ["turn_cost", "--repetitions", "many"], ["--save", "lag"]]
+)
 def test_a_mistake_on_the_command_line_ends_in_a_line_and_code_2(
     words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
