@@ -51,9 +51,7 @@ class RemoteEngine:
         space = space_of(model, settings)
         self._url = url
         self._settings = settings
-        self._wanted = Wanted(
-            model, model.dtype if dtype == "auto" else dtype, space, context, settings.basis == "activations"
-        )
+        self._wanted = Wanted(model, dtype, space, context, settings.basis == "activations")
         self._token = token
         self._seconds = engine_seconds
         self._codec = codec

@@ -19,7 +19,10 @@ _AGAIN = "start it again with the line that `aes engine` prints for these settin
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a run needs of a server; `dtype` is a torch dtype's name, `observes` whether module inputs are recorded."""
+    """What a run needs of a server.
+
+    `dtype` is a torch dtype's name, or "auto" for vLLM's choice; `observes` is whether module inputs are recorded.
+    """
 
     model: BaseModel
     dtype: str
@@ -62,8 +65,8 @@ def _complaints(hello: Hello, wanted: Wanted) -> Iterator[str]:
             f"it serves another model, {hello.model} ({hello.model_digest or 'of its cache'}), than {model.name}"
             f" ({model.digest or 'of the cache'}): give both the same"
         )
-    if hello.dtype != wanted.dtype:
-        yield f"it computes with {hello.dtype}, the run with {wanted.dtype} (set --dtype alike)"
+    if (hello.asked if wanted.dtype == "auto" else hello.dtype) != wanted.dtype:
+        yield f"it computes with {hello.dtype}, the run has --dtype {wanted.dtype} (start both with the same --dtype)"
     if hello.rank < space.rank:
         yield f"its adapters have rank {hello.rank} at most, not {space.rank} ({_AGAIN})"
     if missing := sorted({m.path for m in space.modules if not _adapts(hello, fused_path(m.path))}):

@@ -42,6 +42,7 @@ class VllmHost:
             model=model.name,
             model_digest=model.digest,
             dtype=str(config.model_config.dtype).removeprefix("torch."),
+            asked=str(self._arguments.dtype),
             device=str(config.device_config.device_type),
             context=config.model_config.max_model_len,
             slots=max(1, lora.max_loras - 1) if lora else 1,

@@ -37,6 +37,10 @@ class Busy(EngineUnfit):
     """A server that has another driver, at the moment."""
 
 
+class Broken(EngineLost):
+    """A server that is out of reach, or a connection that broke."""
+
+
 class Link:
     """One session with a server, in one event loop; as many requests at once as there are.
 
@@ -71,8 +75,8 @@ class Link:
         body = record.model_dump_json().encode()
         try:
             data = await self._send("POST", call, body, wire.MAX_BODY)
-        except EngineLost:
-            if not again or self._session is None or self._session.closed:
+        except Broken:
+            if not again:
                 raise
             data = await self._send("POST", call, body, wire.MAX_BODY)
         return self._read(data, call, answer)
@@ -90,8 +94,8 @@ class Link:
         return await self._send("POST", "hello", b"", wire.MAX_BODY)
 
     async def _send(self, method: str, call: str, body: bytes, limit: int) -> bytes:
-        if self._session is None:
-            raise EngineLost(f"engine {self._url}: not open")
+        if self._session is None or self._session.closed:
+            raise EngineLost(f"engine {self._url}: it is closed")
         headers = self._headers | {wire.LEASE: self.lease}
         try:
             async with self._session.request(
@@ -99,7 +103,7 @@ class Link:
             ) as response:
                 data = await self._body(response, limit if response.status == 200 else wire.MAX_BODY)
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, TimeoutError) as error:
-            raise EngineLost(f"engine {self._url}: {_reason(error)}") from None
+            raise Broken(f"engine {self._url}: {_reason(error)}") from None
         except (aiohttp.ClientError, ValueError) as error:
             raise EngineUnfit(f"engine {self._url}: {_reason(error)} (is that the address?)") from None
         if response.status != 200:

@@ -57,6 +57,7 @@ class Hello(Record):
     Attributes:
         extension: digest of the sources that its answers depend on.
         model, model_digest: the model's name there, and its digest ('' for one of a hub's cache).
+        dtype, asked: the numbers it computes with, and what it was asked for ("auto" is vLLM's choice).
         slots: training members that decode together.
         rank: the highest rank of an adapter.
         modules: ends of the paths that adapters may change (None: every linear layer).
@@ -72,6 +73,7 @@ class Hello(Record):
     model: Text
     model_digest: Text
     dtype: Text
+    asked: Text
     device: Text
     context: Annotated[int, Field(ge=1, lt=2**31)]
     slots: Annotated[int, Field(ge=1, lt=2**20)]
