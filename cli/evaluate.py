@@ -13,7 +13,7 @@ from aes.events import Evaluated
 from aes.protocols import Engine, Task
 from aes.referee import Referee
 from aes.replay import BASIS, rebuild
-from cli import signals
+from cli import collector, signals
 from cli.recorded import Recorded
 from cli.session import View, view_of
 from cli.view.results import one
@@ -50,6 +50,7 @@ async def _replay(
             await rebuild(engine, past, version, config.sigma, past.folder / BASIS)
         with view.working(f"playing {len(goals)} goals with version {version}"):
             referee = await stack.enter_async_context(Referee(task, engine, config))
+            stack.enter_context(collector.sparing())
             return await evaluate(referee, version, goals)
 
 

@@ -13,7 +13,7 @@ from aes.events import Listener
 from aes.protocols import Engine
 from aes.runtime import Run
 from aes.writers.tensorboard import TensorBoard
-from cli import signals
+from cli import collector, signals
 from cli.errors import Interrupted
 from cli.settings import TrainSettings
 from cli.view.board import Board
@@ -63,6 +63,7 @@ async def _follow(
         run = make()
         with view.working("making the first version and proving that adapters are applied"):
             await stack.enter_async_context(run)
+        stack.enter_context(collector.sparing())
         stop.gently = lambda: run.stop(GRACE)
         title = f"[bold]aes[/] {settings.task}, {settings.kind}, {settings.config.schedule_name}, seed {settings.seed}"
         await view.follow(run, Board(title, settings.config, run.metrics, load, settings.slots))

@@ -11,7 +11,7 @@ from aes.errors import ConfigError, DataError, EngineError
 from aes.runtime import Run
 from aes.study import Arm, Grid, Study, Trial
 from aes.study import Plan as StudyPlan
-from cli import plan, signals
+from cli import collector, plan, signals
 from cli.errors import Interrupted, Refused
 from cli.plan import Plan
 from cli.session import GRACE, View, view_of
@@ -117,6 +117,7 @@ async def _run(made: Study, engine: Pool, view: View, shown: StudyView, stop: si
         if made.left:
             with view.working("starting the engine"):
                 await stack.enter_async_context(engine)
+        stack.enter_context(collector.sparing())
         stop.gently = gently
         stack.enter_context(shown)
         if not await made.run(follow):
