@@ -66,10 +66,10 @@ def read_toml(file: Path) -> dict[str, Any]:
 def _option(name: str, panel: str) -> inspect.Parameter:
     field = TrainSettings.model_fields[name]
     flag = f"--{name.replace('_', '-')}"
-    kind = str if name in LISTS else _plain(field.annotation)
+    kind, words = str if name in LISTS else plain_type(field.annotation), default_words(name, field)
     option = typer.Option(
         f"{flag}/--no-{flag[2:]}" if kind is bool else flag,
-        help=f"{field.description}{_default(name, field)}",
+        help=f"{field.description}" + (f" (default: {words})" if words else ""),
         rich_help_panel=panel,
         show_default=False,
         metavar="A,B" if name in LISTS else None,
@@ -78,21 +78,21 @@ def _option(name: str, panel: str) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=None)
 
 
-def _plain(annotation: Any) -> Any:
+def plain_type(annotation: Any) -> Any:
     """The type without its None."""
     if get_origin(annotation) in (types.UnionType, typing.Union):
         return next(part for part in get_args(annotation) if part is not type(None))
     return annotation
 
 
-def _default(name: str, field: FieldInfo) -> str:
+def default_words(name: str, field: FieldInfo) -> str:
     """The default in words; where presets differ, each one's."""
     if name in ("model", "devices"):
-        return " (default: by machine)"
+        return "by machine"
     words = [f"{kind} {_word(preset[name])}" for kind, preset in PRESETS.items() if name in preset]
     if len(words) < len(PRESETS) and field.default is not None:
         words.append(f"else {_word(field.default)}" if words else _word(field.default))
-    return f" (default: {', '.join(words)})" if words else ""
+    return ", ".join(words)
 
 
 def _word(value: Any) -> str:

@@ -64,7 +64,7 @@ def draw(given: dict[str, Any], *, thorough: bool) -> Plan:
     if settings.run_dir is None:
         name = f"{datetime.now():%Y%m%d-%H%M%S}-{settings.task}-s{settings.seed}"
         settings = settings.model_copy(update={"run_dir": Path("runs", name)})
-    plan = Plan(settings, [*complaints, *_quick_checks(settings)])
+    plan = Plan(settings, [*complaints, *quick_checks(settings)])
     if plan.complaints and not thorough:
         raise Refused(plan.complaints)
     _fill(plan)
@@ -96,7 +96,8 @@ def _fit_goals(settings: TrainSettings, held_out: int, complaints: list[str]) ->
     return settings.model_copy(update={"eval_goals": held_out})
 
 
-def _quick_checks(settings: TrainSettings) -> Iterator[str]:
+def quick_checks(settings: TrainSettings) -> Iterator[str]:
+    """Everything that speaks against settings on this machine, as far as it shows without reading any data."""
     folder, slots = settings.run_dir, settings.slots * len(settings.devices)
     if folder is not None and (folder / "journal.jsonl").exists():
         yield f"--run-dir {folder}: holds a run already (choose another folder)"

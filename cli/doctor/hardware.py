@@ -13,7 +13,7 @@ from cli.machine import cores, gpus
 
 CGROUP = Path("/sys/fs/cgroup")
 SHARED = Path("/dev/shm")
-_ENGINE = 3.5 * GIB
+_ENGINE = 3 * GIB
 """Memory that a driver and a pocket policy's engine take on a CPU without the KV cache, about."""
 
 _SHARED_NEEDED, _SHARED_TIGHT = 16 * 2**20, 48 * 2**20

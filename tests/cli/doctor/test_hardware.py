@@ -60,7 +60,7 @@ def test_a_container_that_gets_less_time_than_it_sees_cores(monkeypatch: pytest.
     assert finding.cure.endswith("--devices cpu:3,cpu:5")
 
 
-@pytest.mark.parametrize(("left", "grade"), [(2, "wrong"), (5, "warning"), (7, "ok")])
+@pytest.mark.parametrize(("left", "grade"), [(2, "wrong"), (4, "warning"), (6, "ok")])
 def test_memory_under_a_limit(left: int, grade: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(hardware, "CGROUP", tmp_path)
     (tmp_path / "memory.max").write_text(str(9 * GIB))
