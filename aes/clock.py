@@ -47,7 +47,7 @@ class Clock:
     async def _tick(self, version: int) -> None:
         began, idle = asyncio.get_running_loop().time(), self._dispatcher.idle_seconds()
         measurements = await self._dispatcher.gather(version)
-        update = self._step(version, measurements)
+        update = strategy.update_of(self._config, version, measurements)
         lags = [version - m.proposal.version for m in measurements]
         advanced = await self._engine.advance(update, self._keep(version), set(lags))
         seconds = asyncio.get_running_loop().time() - began
@@ -55,14 +55,6 @@ class Clock:
         self._emit(self._report(update, measurements, advanced, seconds, idle))
         await self._dispatcher.release(version + 1, measurements)
         await self._reached(version + 1)
-
-    def _step(self, version: int, measurements: Sequence[Measurement]) -> Update:
-        config = self._config
-        z = strategy.ESTIMATORS[config.estimator](measurements)
-        if z is None:
-            return Update(version, ())
-        terms = strategy.terms(measurements, z, config.lr)
-        return Update(version, terms, shrink=config.lr * config.decay, momentum=config.momentum)
 
     def _keep(self, version: int) -> set[int]:
         """Versions that members in flight, the plan, or an evaluation may still ask for after this update.

@@ -16,7 +16,8 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from aes.types import Measurement, Term
+from aes.config import Config
+from aes.types import Measurement, Term, Update
 
 Estimator = Callable[[Sequence[Measurement]], NDArray[np.float64] | None]
 
@@ -76,6 +77,15 @@ def terms(measurements: Sequence[Measurement], z: NDArray[np.float64], lr: float
     """The update's summands lr * z_i / n * eps(seed_i), in the order of the measurements."""
     scale = lr / len(measurements)
     return tuple(Term(m.proposal.seed, float(scale * zi)) for m, zi in zip(measurements, z, strict=True))
+
+
+def update_of(config: Config, version: int, measurements: Sequence[Measurement]) -> Update:
+    """The update of `version` that measurements make; without terms where they carry no signal."""
+    z = ESTIMATORS[config.estimator](measurements)
+    if z is None:
+        return Update(version, ())
+    step = terms(measurements, z, config.lr)
+    return Update(version, step, shrink=config.lr * config.decay, momentum=config.momentum)
 
 
 def sigma_at(sigma: float, floor: float, version: int, updates: int) -> float:
