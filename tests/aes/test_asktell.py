@@ -29,7 +29,7 @@ def luck(proposal: Proposal) -> list[float]:
     return [zlib.crc32(f"{proposal.seed} {sign}".encode()) / 2**32 for sign in proposal.signs]
 
 
-def searched(config: Config, pick: Pick, give_up: Pick = lambda choices: 1) -> AskTell:
+def searched(config: Config, pick: Pick, give_up: Pick = lambda choices: 0) -> AskTell:
     """Ask whenever there is something to ask, and tell of one that `pick` chooses."""
     search, out = AskTell(config), list[Proposal]()
     while not search.done:
@@ -37,7 +37,7 @@ def searched(config: Config, pick: Pick, give_up: Pick = lambda choices: 1) -> A
             out.append(proposal)
         assert out, "nothing to ask and nothing to tell: it would wait for ever"
         proposal = out.pop(pick(len(out)))
-        if give_up(4) == 0:
+        if give_up(4) == 3:
             search.give_up(proposal)
         else:
             assert search.tell(proposal, luck(proposal)) in ("accepted", "too old")
