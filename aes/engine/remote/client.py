@@ -29,6 +29,9 @@ from aes.types import Advanced, Completion, Member, Sampling, Update
 POLL_S = 1.0
 """Seconds between two tries to reach a server that is away, or has another driver."""
 
+BUSY_S = wire.LEASE_S + wire.HOLD_S
+"""Seconds in which a server finds out that a driver it had is gone."""
+
 
 class RemoteEngine:
     """One server elsewhere. Entering takes its lease, leaving gives it back; the server itself goes on.
@@ -192,13 +195,13 @@ class RemoteEngine:
         with another driver is given the time it takes to find out that a driver is gone.
         """
         loop = asyncio.get_running_loop()
-        began, away, busy = loop.time(), self._seconds if self._opened else 0.0, wire.LEASE_S + wire.HOLD_S
+        began, away = loop.time(), self._seconds if self._opened else 0.0
         while True:
             try:
                 await self._meet(link)
                 return await Connection.open(link, self._url, self._settings, self._seconds)
             except (EngineLost, Busy) as error:
-                patience = max(busy, away) if isinstance(error, Busy) else away
+                patience = max(BUSY_S, away) if isinstance(error, Busy) else away
                 if loop.time() - began >= patience:
                     raise EngineUnfit(str(error)) from None
             await asyncio.sleep(POLL_S)

@@ -136,8 +136,8 @@ class Serving:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Let the loop go round until something is so."""
-    while not condition():
-        await asyncio.sleep(0)  # noqa: ASYNC110
+    while not condition():  # noqa: ASYNC110
+        await asyncio.sleep(0)
 
 
 async def nothing(scope: Any, receive: Any, send: Any) -> None:

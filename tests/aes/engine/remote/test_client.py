@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from aes import ChatTask, Lora, Run
 from aes.engine.fake import FakeEngine
 from aes.engine.pool import Pool
-from aes.engine.remote import client, connection, wire
+from aes.engine.remote import client, connection
 from aes.engine.remote.link import Busy
 from aes.errors import EngineError, EngineLost, EngineUnfit
 from aes.events import EngineDown, EngineUp, Event, Updated
@@ -134,9 +134,7 @@ async def test_a_driver_that_leaves_has_what_it_asked_for_given_up(prompt: list[
 async def test_a_second_driver_is_refused_and_a_third_finds_the_place_free(
     server: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wire, "LEASE_S", 0.0)
-    monkeypatch.setattr(wire, "HOLD_S", 0.05)
-    monkeypatch.setattr(client, "POLL_S", 0.01)
+    monkeypatch.setattr(client, "BUSY_S", 0.0)
     async with server.engine() as first:
         with pytest.raises(EngineUnfit, match=r"serves another driver \(.*, process \d+\); give each run servers"):
             await server.engine().__aenter__()
