@@ -5,7 +5,8 @@
     clock   --gather--> the measurements of one update, once the schedule allows it
     clock   --release--> the new version is live: only now is the room of what it consumed free again
 
-Everything runs in one event loop; a condition wakes whoever waits.
+Everything runs in one event loop. Players wait in line and are woken when there is a member for them, so that thousands
+may wait at no cost; a condition wakes the clock.
 """
 
 from __future__ import annotations
@@ -67,19 +68,16 @@ class Dispatcher:
         self._guard = FailureGuard(config)
         self._voids = 0
         self._closed = False
+        self._line: deque[asyncio.Future[Job]] = deque()
         self._changed = asyncio.Condition()
         if past is not None:
             self._restore(past)
 
     async def claim(self) -> Job:
         """The next member to play; waits while the bound or the plan leaves none. Cancelling loses none."""
-        async with self._changed:
-            self._wait(+1)
-            try:
-                await self._changed.wait_for(self._refill)
-            finally:
-                self._wait(-1)
-            return self._jobs.popleft()
+        while (job := await self._turn()).proposal.index not in self._results:
+            pass  # it was given up in the moment that it was handed out
+        return job
 
     async def drain(self) -> None:
         """Send out no more proposals, and wait until those that are out are measured."""
@@ -116,6 +114,7 @@ class Dispatcher:
         results[job.position] = episodes
         if len(results) == len(job.proposal.signs):
             self._close(job.proposal, [results[i] for i in range(len(results))])
+            self._hand_out()
             async with self._changed:
                 self._changed.notify_all()
 
@@ -123,8 +122,7 @@ class Dispatcher:
         """Have a member played again before all others: its engine was lost."""
         if job.proposal.index in self._results:
             self._jobs.appendleft(job)
-            async with self._changed:
-                self._changed.notify_all()
+            self._hand_out()
 
     async def gather(self, version: int) -> Sequence[Measurement]:
         """The measurements that the update of `version` consumes; waits until the schedule allows the update."""
@@ -135,6 +133,7 @@ class Dispatcher:
             for proposal in self._schedule.late(self.ledger, version):
                 if proposal.index not in kept:
                     self._give_up(proposal, "late")
+            self._hand_out()
             return chosen
 
     async def release(self, version: int, consumed: Sequence[Measurement]) -> None:
@@ -142,7 +141,7 @@ class Dispatcher:
         async with self._changed:
             self.ledger.take(version - 1, consumed)
             self.version = version
-            self._changed.notify_all()
+            self._hand_out()
 
     def _restore(self, past: Past) -> None:
         self._voids = past.voids
@@ -164,6 +163,29 @@ class Dispatcher:
         self._idle += self._waiting * (now - self._idle_until)
         self._idle_until = now
         self._waiting += change
+
+    async def _turn(self) -> Job:
+        """Wait in line for a member. Cancelling gives it to the next."""
+        turn: asyncio.Future[Job] = asyncio.get_running_loop().create_future()
+        self._line.append(turn)
+        self._wait(+1)
+        self._hand_out()
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled() and turn.result().proposal.index in self._results:
+                self._jobs.appendleft(turn.result())
+                self._hand_out()
+            raise
+        finally:
+            self._wait(-1)
+
+    def _hand_out(self) -> None:
+        """Give members to those who wait for one, first come first served."""
+        while self._line and (self._line[0].done() or self._refill()):
+            turn = self._line.popleft()
+            if not turn.done():
+                turn.set_result(self._jobs.popleft())
 
     def _refill(self) -> bool:
         if not self._jobs and not self._closed:

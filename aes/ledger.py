@@ -106,6 +106,8 @@ def first_choice(ledger: Ledger, version: int) -> list[Measurement] | None:
     thrown away (see the module's rules).
     """
     places = ledger.per_update
+    if len(ledger.arrived) < places:
+        return None
     owed = ledger.owed(version)
     chosen: list[Measurement] = []
     for measurement in ledger.arrived:
