@@ -11,11 +11,18 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from aes.errors import UsageError
 from aes.events import Dropped, EngineDown, EpisodeFailed, Evaluated, Event, Measured, Updated
 from aes.journal import writing
+
+
+class Best(NamedTuple):
+    """The version of the highest mean score so far, the first among equals, and that score."""
+
+    version: int
+    score: float
 
 
 @dataclass
@@ -71,6 +78,12 @@ class Metrics:
                 self._failed(event)
             case EngineDown():
                 self.engines_lost += 1
+
+    @property
+    def best(self) -> Best | None:
+        """The best version that was evaluated; None while there is none."""
+        means = [Best(version, interval(list(e.scores))[0]) for version, e in sorted(self.evaluations.items())]
+        return max((best for best in means if not math.isnan(best.score)), key=lambda best: best.score, default=None)
 
     @property
     def failures(self) -> int:

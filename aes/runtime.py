@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -30,7 +31,7 @@ from aes.errors import ConfigError, DataError, raise_bare
 from aes.evaluation import Evaluator
 from aes.events import Bus, Finished, Listener, Stream
 from aes.journal import Journal, to_json, writing
-from aes.metrics import Metrics
+from aes.metrics import Best, Metrics
 from aes.past import Past
 from aes.protocols import Engine, Task
 from aes.referee import Referee
@@ -83,6 +84,7 @@ class Run:
         self._journal: Journal | None = None
         self._dispatcher: Dispatcher | None = None
         self._over = asyncio.Event()
+        self._exporting = Counter[int]()
         self._finished = False
         self._began = 0.0
         self._ended: float | None = None
@@ -126,7 +128,7 @@ class Run:
             evaluator = Evaluator(referee, self._beginning.folder, past, self._bus.emit)
             due = evaluator.due(past.version if past else 0)
             reviver = Reviver(self._pool, self._beginning.rebuild, self._bus.emit)
-            await self._beginning.prepare(reviver.persist, self._bus.emit, due)
+            await self._beginning.prepare(reviver.persist, self._bus.emit, {*due, *self._held()})
         except BaseException as error:
             await self._close()
             raise_bare(error)
@@ -138,7 +140,7 @@ class Run:
             self._dispatcher,
             self.players,
             self._bus.emit,
-            lambda: evaluator.pinned,
+            lambda: {*evaluator.pinned, *self._held()},
             evaluator.reached,
         )
         self._tasks.append(self._group.create_task(reviver.run(), name="reviver"))
@@ -184,6 +186,23 @@ class Run:
     def players(self) -> int:
         """Members in flight at most."""
         return self.config.in_flight or self._pool.slots
+
+    @property
+    def best(self) -> Best | None:
+        """The best version so far, by its mean score on the held-out goals; the engines hold it. None at first."""
+        return self.metrics.best
+
+    async def export(self, version: int, folder: Path) -> None:
+        """Write a version as a PEFT adapter, while training goes on: the best, or one of the last `max_lag` + 1.
+
+        Only while the run is entered. Raises EngineError for a version that is no longer held (`aes export` rebuilds
+        any from a run folder).
+        """
+        self._exporting[version] += 1
+        try:
+            await self._pool.export(version, folder)
+        finally:
+            self._exporting -= Counter([version])
 
     def summary(self) -> dict[str, Any]:
         """What the run came to, as plain values: the content of `summary.json`."""
@@ -243,6 +262,10 @@ class Run:
         self._over.set()
         self._stream.close()
         self._cancel()
+
+    def _held(self) -> set[int]:
+        """Versions that somebody may ask for by hand."""
+        return {*self._exporting, *([self.best.version] if self.best else [])}
 
     def _seconds(self, stop: bool = False) -> float:
         """Seconds since the run was entered, until it was over; `stop` says that it is."""
