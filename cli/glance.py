@@ -16,6 +16,7 @@ from aes.journal import NAME, Reader
 from aes.lock import held
 from aes.metrics import interval
 from aes.past import Past
+from aes.study.plan import NAME as STUDY
 
 State = Literal["running", "finished", "stopped", "broken"]
 
@@ -98,9 +99,15 @@ def glance(folder: Path) -> Glance:
 def is_run(folder: Path) -> bool:
     """Whether a folder holds a run, or what is left of one."""
     try:
-        return folder.is_dir() and any(os.path.lexists(folder / name) for name in _OURS)
+        ours = folder.is_dir() and any(os.path.lexists(folder / name) for name in _OURS)
     except OSError:
         return True  # it may: who looks is told what is wrong
+    return ours and not is_study(folder)
+
+
+def is_study(folder: Path) -> bool:
+    """Whether a folder holds the runs of a study."""
+    return os.path.lexists(folder / STUDY)
 
 
 def _evaluated(reader: Reader, body: bytes) -> Evaluated:

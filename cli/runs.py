@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,9 +19,10 @@ from rich.text import Text
 
 from aes.config import Config
 from aes.errors import DataError
+from aes.journal import NAME as JOURNAL
 from aes.journal import to_json
 from aes.metrics import interval, scores
-from cli.glance import Glance, is_run, look
+from cli.glance import Glance, is_run, is_study, look
 from cli.view.live import clock
 from cli.view.safe_text import safe
 from cli.view.terminal import unclipped
@@ -44,14 +46,17 @@ def list_runs(folder: Path, sort: Sort, *, as_json: bool) -> None:
     console = unclipped(Console())
     if runs:
         console.print(table(runs, console, time.time()))
-    else:
-        console.print(f"no runs in {safe(str(folder))} (aes train begins one)", markup=False, highlight=False)
+    studies = [path for path in sorted(folder.iterdir()) if is_study(path)]
+    for study in studies:
+        console.print(_line(f"a study: aes runs {safe(str(study))}", "dim"))
+    if not runs and not studies:
+        console.print(_line(f"no runs in {safe(str(folder))} (aes train begins one)", ""))
 
 
 def find(folder: Path, sort: Sort = "age") -> list[Glance]:
     """The runs in a folder, sorted: the newest, the best, or the first by name come first. Raises DataError."""
     try:
-        folders = [folder] if is_run(folder) else [path for path in folder.iterdir() if is_run(path)]
+        folders = [folder] if os.path.lexists(folder / JOURNAL) else [path for path in folder.iterdir() if is_run(path)]
     except FileNotFoundError:
         raise DataError(f"{folder}: no such folder (aes train makes runs/; name another one)") from None
     except OSError as error:

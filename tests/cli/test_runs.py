@@ -92,6 +92,12 @@ def test_one_run_and_no_run(folder: Path, aes: Aes, tmp_path: Path, refused: Cal
     assert aes("runs").out == "no runs in runs (aes train begins one)\n"
     assert refused("runs", "nowhere") == "nowhere: no such folder (aes train makes runs/; name another one)"
     (tmp_path / "file").touch()
+    for name in ("study.json", "lock", "engine.log"):
+        (tmp_path / "runs" / "grid").mkdir(exist_ok=True)
+        (tmp_path / "runs" / "grid" / name).touch()
+    assert aes("runs").out == "a study: aes runs runs/grid\n"
+    (tmp_path / "runs" / "grid" / "arm-s0").symlink_to(folder / "stopped")
+    assert aes("runs", "runs/grid").out.splitlines()[1].startswith("arm-s0  stopped")
     assert refused("runs", "file") == "file: cannot be read as a folder of runs (Not a directory)"
     assert "'age', 'name'" in refused("runs", "--sort", "size")
 
