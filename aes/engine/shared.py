@@ -95,7 +95,7 @@ class Shared:
     def check(self, life: int) -> None:
         """Raise EngineLost where this is no longer the engine's life."""
         if life != self._lives:
-            raise EngineLost("engine: it has been opened again, and this run's versions are not in it yet")
+            raise EngineLost("engine: opened again since, or this run's part of it is not entered (`async with`)")
 
     def name(self) -> str:
         """A name that no run has had."""
@@ -212,8 +212,10 @@ class Part:
                 self._shared.check(self._life)
                 if self._shared.has_alone(self):
                     await self._engine.observe(False)
-                await self._engine.forget(run)
+                if run:
+                    await self._engine.forget(run)
         finally:
+            self._life = 0
             self._shared.together(self)
 
     async def lost(self) -> str:
@@ -246,7 +248,8 @@ class Part:
         self._shared.check(self._life)
         async with self._shared.admitted(self):
             run, self._run = self._run, self._shared.name()
-            await self._engine.forget(run)
+            if run:
+                await self._engine.forget(run)
             return await self._engine.start(seed, sigma, basis, self._run)
 
     async def advance(self, update: Update, keep: Collection[int], lags: Collection[int]) -> Advanced:
