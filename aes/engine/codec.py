@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from aes.errors import DataError, GenerationFailed
 from aes.types import Message, Tool
+
+_REMEMBERED = 1024
+"""Texts whose token ids are kept: members of a pair are told much the same. At 4 bytes a token, some MiB at most."""
 
 
 class ChatCodec:
@@ -15,6 +20,7 @@ class ChatCodec:
 
     def __init__(self, tokenizer: Any, end_ids: frozenset[int]) -> None:
         self._tokenizer = tokenizer
+        self._encoded = lru_cache(_REMEMBERED)(self._encode)
         self.end_ids = end_ids
 
     @classmethod
@@ -56,14 +62,16 @@ class ChatCodec:
 
     def encode(self, text: str) -> list[int]:
         """Token ids; special tokens only where the text spells them."""
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
-        return ids
+        return self._encoded(text).tolist()
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """The reply's text, its end tokens left out."""
         kept = [token for token in token_ids if token not in self.end_ids]
         text: str = self._tokenizer.decode(kept, skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return text
+
+    def _encode(self, text: str) -> array[int]:
+        return array("I", self._tokenizer.encode(text, add_special_tokens=False))
 
 
 def _first_line(error: Exception) -> str:

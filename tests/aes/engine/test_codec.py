@@ -31,6 +31,13 @@ def test_special_tokens_stand_only_where_the_text_spells_them(codec: ChatCodec) 
     assert set(codec.encode("hi there")).isdisjoint({0, 1, 2})
 
 
+def test_a_text_seen_before_has_the_same_ids_whatever_was_done_to_the_first(codec: ChatCodec) -> None:
+    ids = codec.encode("once more")
+    kept = list(ids)
+    ids.append(1)
+    assert codec.encode("once more") == kept
+
+
 def test_end_tokens_are_left_out_of_a_reply(codec: ChatCodec) -> None:
     assert codec.end_ids == {1}
     assert codec.decode([*codec.encode("done"), 1]) == "done"
