@@ -1,4 +1,4 @@
-"""A clock for what a task itself takes, apart from the replies it waits for."""
+"""A clock for what a task itself takes of its thread's processor, apart from the replies it waits for."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ class ClockedPolicy:
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
-        self._since = time.perf_counter()
+        self._since = time.thread_time()
         self._seconds = 0.0
 
     def stop(self) -> float:
         """The time so far."""
-        return self._seconds + time.perf_counter() - self._since
+        return self._seconds + time.thread_time() - self._since
 
     async def complete(self, messages: Sequence[Message], **options: Any) -> Completion:
         """Stop the clock until the reply is here."""
-        self._seconds += time.perf_counter() - self._since
+        self._seconds += time.thread_time() - self._since
         try:
             return await self._policy.complete(messages, **options)
         finally:
-            self._since = time.perf_counter()
+            self._since = time.thread_time()

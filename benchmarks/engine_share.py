@@ -25,11 +25,12 @@ SLOTS = 16
 
 @dataclass(frozen=True)
 class Round:
-    """A stretch of training and the replay of its requests."""
+    """A stretch of training and the replay of its requests; `replay_cpu` are the driver's processor seconds in it."""
 
     trained: Stretch
     replayed_tokens: int
     replay_seconds: float
+    replay_cpu: float
 
     @property
     def share(self) -> float:
@@ -72,6 +73,7 @@ def _figures(where: str, rounds: Sequence[Round]) -> list[Figure]:
     turns = sum(r.trained.turns for r in rounds)
     costs = {
         "driver us/turn": sum(r.trained.driver_cpu for r in rounds) / turns * 1e6,
+        "of that in the replay too": sum(r.replay_cpu for r in rounds) / turns * 1e6,
         "WebShop us/turn": sum(r.shop_cpu for r in rounds) / turns * 1e6,
         "engine us/turn": sum(r.engine_cpu for r in rounds) / turns * 1e6,
     }
@@ -115,9 +117,9 @@ async def _round(ground: Ground, pool: Pool, engines: Sequence[BusyEngine]) -> R
     trained = await stretch(task, pool, ground.config, clocks)
     sittings = [sitting for engine in engines for sitting in engine.sittings if sitting.member.sign]  # no calibration
     await _forget(engines)
-    began = time.perf_counter()
+    began, began_cpu = time.perf_counter(), time.process_time()
     replayed = await replay(engines, sorted(sittings, key=lambda sitting: sitting.number))
-    return Round(trained, replayed, time.perf_counter() - began)
+    return Round(trained, replayed, time.perf_counter() - began, time.process_time() - began_cpu)
 
 
 async def _forget(engines: Sequence[BusyEngine]) -> None:

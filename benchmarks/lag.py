@@ -19,8 +19,6 @@ from benchmarks.measure import Effort, Figure
 from benchmarks.talk import Talk
 from envs.webshop import Catalog
 
-SPREADS = (0.0, 0.5, 1.0)
-IN_FLIGHT = (4, 16)
 SLOTS = 16
 PAIRS = 8
 """With sixteen in flight a whole update is out at once, with four its last fourth waits for the rest."""
@@ -35,6 +33,10 @@ class Case:
     in_flight: int
 
 
+CASES = (Case(0.0, 16), Case(0.5, 16), Case(1.0, 16), Case(0.0, 4), Case(1.0, 4))
+QUICK_CASES = (Case(0.0, 16), Case(1.0, 16))
+
+
 def figures(effort: Effort) -> list[Figure]:
     """How many times as fast asynchrony is, on one engine and on two."""
     ground = Ground.of(
@@ -45,9 +47,7 @@ def figures(effort: Effort) -> list[Figure]:
 
 
 async def _figures(ground: Ground, devices: Sequence[str], effort: Effort) -> list[Figure]:
-    cases = [Case(spread, in_flight) for in_flight in IN_FLIGHT for spread in SPREADS]
-    if effort.quick:
-        cases = [case for case in cases if case in (Case(0.0, 16), Case(1.0, 16))]
+    cases = QUICK_CASES if effort.quick else CASES
     rounds: dict[Case, list[tuple[Stretch, Stretch]]] = defaultdict(list)
     async with Pool(ground.engines(devices, SLOTS, VllmEngine)) as pool:
         await _both(ground, pool, cases[0])  # warms up

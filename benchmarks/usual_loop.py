@@ -85,7 +85,7 @@ def figures(effort: Effort) -> list[Figure]:
 
 def _smol(pocket: Ground, folder: str) -> Case:
     """Adapters of rank 16 on every linear layer, as aes has them for instruct models."""
-    config = pocket.config.model_copy(update={"updates": 2, "pairs": 4, "goals": 4, "max_tokens": 12, "sigma": 0.01})
+    config = pocket.config.model_copy(update={"updates": 2, "pairs": 4, "goals": 3, "max_tokens": 12, "sigma": 0.01})
     ground = replace(pocket, model=BaseModel.inspect(folder), config=config, lora=Lora(rank=16))
     talk = Talk([goal.instruction for goal in pocket.task.train_goals], turns=2, spread=0.0)
     return Case("SmolLM2's shape, fixed lengths", ground, talk, 8, 1, None)
