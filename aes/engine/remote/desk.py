@@ -18,7 +18,7 @@ from aes import snapshot
 from aes.config import Lora
 from aes.engine.life import Life
 from aes.engine.remote import tensors, wire
-from aes.errors import EngineLost, EngineUnfit
+from aes.errors import EngineError, EngineLost, EngineUnfit
 from aes.lora import LoraSpace
 from aes.protocols import Engine
 
@@ -54,6 +54,8 @@ class Lease:
 
     Attributes:
         given, made: A as the driver sent it, or as it was made here, until `start` or `basis` has used it.
+        held: versions that the engine has; a member of another one would be its end.
+        observing: whether every member is the base model, for now.
         holds: presences that are being answered.
         heard: when the last one was.
     """
@@ -66,6 +68,8 @@ class Lease:
         self.life = Life("here")
         self.given: bytes | None = None
         self.made: bytes | None = None
+        self.held: frozenset[int] = frozenset()
+        self.observing = False
         self.holds = 0
         self.heard = asyncio.get_running_loop().time()
 
@@ -165,6 +169,8 @@ class Desk:
 
     async def _generate(self, lease: Lease, body: bytes) -> bytes:
         record = wire.Generate.model_validate_json(body)
+        if not lease.observing and record.member.version not in lease.held:
+            raise EngineError(f"version {record.member.version} is not held (held: {sorted(lease.held)})")
         async with lease.life.living(), lease.engine.seat(record.member) as seat:
             reply = await seat.generate(record.prompt, record.sampling)
         return _json(wire.Generated(token_ids=reply.token_ids, finish_reason=reply.finish_reason))
@@ -173,6 +179,7 @@ class Desk:
         record = wire.Observe.model_validate_json(body)
         async with lease.life.living():
             await lease.engine.observe(record.on)
+            lease.observing = record.on
         return _json(wire.Done())
 
     async def _put_basis(self, lease: Lease, body: bytes) -> bytes:
@@ -195,6 +202,7 @@ class Desk:
                 await asyncio.to_thread(basis.write_bytes, given)
             async with lease.life.living():
                 digest, dim = await lease.engine.start(record.seed, record.sigma, basis)
+                lease.held = frozenset({0})
             if lease.engine.wants_observation and given is None:
                 lease.made = await asyncio.to_thread(basis.read_bytes)
         lease.given = None
@@ -204,6 +212,7 @@ class Desk:
         record = wire.Advance.model_validate_json(body)
         async with lease.life.living():
             advanced = await lease.engine.advance(record.update, set(record.keep), record.lags)
+            lease.held = frozenset({*lease.held.intersection(record.keep), record.update.version + 1})
         moved = (advanced.moved[lag] for lag in record.lags)
         return _json(wire.Moved(digest=advanced.digest, moved=tuple(m if math.isfinite(m) else None for m in moved)))
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from aes.config import Lora
 from aes.types import Member, Sampling, Update
@@ -39,6 +39,27 @@ _EXTENSION = (
     "engine/canary.py", "engine/vllm.py", "engine/remote/wire.py",
 )  # fmt: skip
 """The sources that what an engine answers depends on."""
+
+_SEEDS = 2**63
+
+
+def _a_member(member: Member) -> Member:
+    if not (0 <= member.version < 2**53 and 0 <= member.seed < _SEEDS and member.sign in (-1, 0, 1)):
+        raise ValueError("no member has such a version, seed or sign")
+    return member
+
+
+def _a_sampling(sampling: Sampling) -> Sampling:
+    if not (1 <= sampling.max_tokens < 2**31 and sampling.temperature >= 0 and 0 <= (sampling.seed or 0) < _SEEDS):
+        raise ValueError("nothing is sampled with such max_tokens, temperature or seed")
+    return sampling
+
+
+def _an_update(update: Update) -> Update:
+    if update.version < 0 or not all(0 <= term.seed < _SEEDS for term in update.terms):
+        raise ValueError("no update has such a version or seed")
+    return update
+
 
 Text = Annotated[str, Field(max_length=1000)]
 Version = Annotated[int, Field(ge=0, lt=2**53)]
@@ -110,9 +131,9 @@ class Done(Record):
 class Generate(Record):
     """A prompt for a member."""
 
-    member: Member
+    member: Annotated[Member, AfterValidator(_a_member)]
     prompt: Annotated[tuple[Token, ...], Field(min_length=1, max_length=2**21)]
-    sampling: Sampling
+    sampling: Annotated[Sampling, AfterValidator(_a_sampling)]
 
 
 class Generated(Record):
@@ -131,7 +152,7 @@ class Observe(Record):
 class Start(Record):
     """Make version 0."""
 
-    seed: Annotated[int, Field(ge=0, lt=2**63)]
+    seed: Annotated[int, Field(ge=0, lt=_SEEDS)]
     sigma: Annotated[float, Field(gt=0)]
 
 
@@ -145,7 +166,7 @@ class Started(Record):
 class Advance(Record):
     """Apply an update."""
 
-    update: Update
+    update: Annotated[Update, AfterValidator(_an_update)]
     keep: Annotated[tuple[Version, ...], Field(max_length=100_000)]
     lags: Annotated[tuple[Version, ...], Field(max_length=100_000)]
 
