@@ -24,6 +24,7 @@ from aes.lock import Lock
 FORMAT = 2
 NAME = "journal.jsonl"
 LONGEST_LINE = 2**26
+_MOST_DIGITS = 100
 _SUM = b',"sum":"'
 _SUM_AT = -len(_SUM + b'01234567"}\n')
 _HEAD = f'{{"event":"Journal","format":{FORMAT},'.encode()
@@ -182,7 +183,7 @@ class Reader:
         """What the line read last holds. Raises DataError for what is no record: only another program wrote that."""
         where = f"{self.path}:{self.number}"
         try:
-            record = json.loads(body)
+            record = json.loads(body, parse_float=_real, parse_int=_whole, parse_constant=_real)
         except (ValueError, RecursionError) as error:
             raise DataError(f"{where}: not a record of aes ({error})") from None
         if not isinstance(record, dict) or not isinstance(record.get("at"), int | float):
@@ -194,6 +195,19 @@ class Reader:
             return DataError(f"{self.path}: not a journal of format {FORMAT} (use the aes it was written by)")
         where = f"{self.path}:{number}"
         return DataError(f"{where}: not as it was written (its checksum differs); restore it or cut it")
+
+
+def _real(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:20]} is no number of a run")
+    return value
+
+
+def _whole(text: str) -> int:
+    if len(text) > _MOST_DIGITS:  # else it would overflow where it meets a real number
+        raise ValueError(f"{text[:20]}... is no number of a run")
+    return int(text)
 
 
 def read(folder: Path) -> Iterator[dict[str, Any]]:

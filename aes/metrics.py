@@ -202,7 +202,8 @@ def interval(scores: list[float], z: float = 1.96) -> tuple[float, float]:
     if not good:
         return math.nan, math.nan
     mean = sum(good) / len(good)
-    variance = sum((score - mean) ** 2 for score in good) / max(len(good) - 1, 1)
+    apart = [score - mean for score in good]
+    variance = sum(d * d for d in apart) / max(len(good) - 1, 1)  # a power of a huge one would raise
     return mean, z * math.sqrt(variance / len(good))
 
 

@@ -185,6 +185,8 @@ class Past:
                 return f"proposal {proposal.index} was not sent out like that"
             case Evaluated() if not 0 <= event.version <= self.version:
                 return f"version {event.version} is evaluated before it is made"
+            case Evaluated() if not counted(event):
+                return "an evaluation with more successes and failures than goals"
         return ""
 
     def _flaw_of(self, proposal: Proposal) -> str:
@@ -210,6 +212,12 @@ class Past:
         self.apply(event)
         self.seconds = seconds
         return event
+
+
+def counted(evaluation: Evaluated) -> bool:
+    """Whether an evaluation's successes and failures are of its goals."""
+    good, failed = evaluation.successes, evaluation.failures
+    return good >= 0 and failed >= 0 and good + failed <= len(evaluation.scores)
 
 
 def _sound(update: Update) -> bool:

@@ -15,7 +15,7 @@ from aes.events import Evaluated
 from aes.journal import NAME, Reader
 from aes.lock import held
 from aes.metrics import interval
-from aes.past import Past
+from aes.past import Past, counted
 from aes.study.plan import NAME as STUDY
 
 State = Literal["running", "finished", "stopped", "broken"]
@@ -113,10 +113,14 @@ def is_study(folder: Path) -> bool:
 def _evaluated(reader: Reader, body: bytes) -> Evaluated:
     record = reader.record(body)
     try:
-        return _EVALUATED.validate_python({key: value for key, value in record.items() if key not in ("event", "at")})
+        told = {key: value for key, value in record.items() if key not in ("event", "at")}
+        evaluation: Evaluated = _EVALUATED.validate_python(told)
     except ValidationError as error:
         problem = explain(error.errors(include_url=False)[0], ())
         raise DataError(f"{reader.path}:{reader.number}: not an event of this version of aes ({problem})") from None
+    if not counted(evaluation):
+        raise DataError(f"{reader.path}:{reader.number}: an evaluation that no run of aes wrote (restore the journal)")
+    return evaluation
 
 
 def _written(folder: Path) -> float:

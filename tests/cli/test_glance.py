@@ -52,6 +52,10 @@ def test_a_run_that_has_just_begun_has_no_score(tmp_path: Path) -> None:
         ((HEAD, EVALUATED | {"scores": "x"}), "journal.jsonl:2: not an event of this version of aes (scores"),
         ((HEAD, '{"event":"Evaluated","at":[[[}'), "journal.jsonl:2: not a record of aes"),
         ((HEAD, '{"event":"Evaluated","at":true'), "journal.jsonl:2: not a record of aes"),
+        ((HEAD, '{"event":"Evaluated","at":NaN}'), "NaN is no number of a run"),
+        ((HEAD, '{"event":"Evaluated","at":1e999}'), "1e999 is no number of a run"),
+        ((HEAD, EVALUATED | {"successes": 10**200}), "is no number of a run"),
+        ((HEAD, EVALUATED | {"successes": 1}), "an evaluation that no run of aes wrote"),
     ],
 )
 def test_garbage_is_a_broken_run(records: tuple[bytes, ...], said: str, tmp_path: Path) -> None:

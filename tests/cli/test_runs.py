@@ -13,6 +13,7 @@ from rich.console import Console
 
 from cli.runs import ago, find, list_runs, schedule, table
 from tests.aes.runs import config
+from tests.aes.test_security import EVALUATED, HEAD, MEASURED, STARTED, UPDATED, forge, sent
 from tests.cli.conftest import Aes
 from tests.cli.recorded_runs import cut, record
 
@@ -114,3 +115,14 @@ def test_words() -> None:
     assert [ago(s) for s in (-5, 59, 61, 7200, 1e6)] == ["0 s", "59 s", "1 min", "2 h", "11 d"]
     schedules = ({"max_lag": 0}, {"max_lag": 2}, {"max_lag": 2, "on_stale": "drop"}, {"max_lag": 4, "stale_frac": 0.5})
     assert [schedule(config(**s)) for s in schedules] == ["sync", "lag <= 2", "lag <= 2, drop", "lag 4 x 50%"]
+
+
+@pytest.mark.parametrize("command", ["runs", "watch", "compare"])
+def test_numbers_that_no_task_gives_are_shown_all_the_same(command: str, aes: Aes, tmp_path: Path) -> None:
+    huge = EVALUATED | {"scores": [1e308, -1e308, 1e308, 1e200], "seconds": 1e308}
+    updated = UPDATED | {"fitness": -1e308, "deviation": 1e308, "seconds": 1e308, "idle": 1e300, "at": 1e308}
+    again = huge | {"version": 1}
+    forge(tmp_path / "a", HEAD, STARTED, huge, sent(), MEASURED, updated, again)
+    arguments = ("a", "a") if command == "compare" else ("a",)
+    code, _, err = aes(command, *arguments)
+    assert (code, err) == (0, "")

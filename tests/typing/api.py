@@ -23,7 +23,8 @@ from aes import (
 )
 from aes.engine.fake import FakeEngine
 from aes.engine.pool import Pool
-from aes.events import Evaluated, Event, Updated
+from aes.events import Evaluated, Event, Listener, Updated
+from aes.writers.tensorboard import TensorBoard
 
 
 class Guess:
@@ -88,8 +89,11 @@ async def main(folder: Path) -> Mapping[str, Any]:
     engines: list[Engine] = [FakeEngine(), FakeEngine(latency=lambda member, length: 0.1 * member.sign)]
     environment.reset(seed=1)
     await waiting.reset(seed=1)
-    async with Pool(engines) as engine, Run(tasks[0], engine, config, folder, about=settings) as run:
-        async for event in run:
-            print(goal_of(event), run.metrics.fitness)
-        await run.wait()
+    heard: list[Event] = []
+    with TensorBoard(folder / "tensorboard") as board:
+        listeners: list[Listener] = [heard.append, board]
+        async with Pool(engines) as engine, Run(tasks[0], engine, config, folder, settings, listeners=listeners) as run:
+            async for event in run:
+                print(goal_of(event), run.metrics.fitness)
+            await run.wait()
     return run.summary()
