@@ -23,8 +23,13 @@ FOLDER = "AES_ENGINE_FOLDER"
 POLL_S = 0.5
 
 
-def begin() -> None:
-    """Guard this process if it is an engine's: from now on it is the leader of a session of its own."""
+def begin(served: bool = False) -> None:
+    """Guard this process if it is an engine's: from now on it is the leader of a session of its own.
+
+    One that is `served` has no driver; it ends with the server that has started it.
+    """
+    if served:
+        os.environ[DRIVER] = str(os.getppid())
     if DRIVER in os.environ and multiprocessing.current_process().name == "EngineCore":
         os.setsid()
         threading.Thread(target=_watch, args=(int(os.environ[DRIVER]),), name="aes guard", daemon=True).start()
@@ -46,5 +51,6 @@ def _watch(driver: int) -> None:
         time.sleep(POLL_S)
     for file in shared_memory(os.getpid()):
         file.unlink(missing_ok=True)
-    shutil.rmtree(os.environ[FOLDER], ignore_errors=True)
+    if FOLDER in os.environ:
+        shutil.rmtree(os.environ[FOLDER], ignore_errors=True)
     os.killpg(os.getpid(), signal.SIGKILL)

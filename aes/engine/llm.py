@@ -41,10 +41,11 @@ class LiveLLM:
             try:
                 outputs = [out async for out in self._llm.generate(tokens, params, name, lora_request=request)]
             except Exception as error:
+                from vllm.exceptions import VLLMClientError
                 from vllm.v1.engine.exceptions import EngineGenerateError
 
                 self._unless_lost(error)
-                if not isinstance(error, ValueError | EngineGenerateError):
+                if not isinstance(error, ValueError | VLLMClientError | EngineGenerateError):
                     raise
                 reason = error.__cause__ or error
                 raise GenerationFailed(f"engine {self._device} refused a request: {reason}") from error

@@ -19,8 +19,7 @@ DOOR = "aes.engine.remote.door.Door"
 SERVE_CPU = ("python", "-m", "vllm.entrypoints.launchers.api_server.entry", "--model")
 """What `vllm serve` comes to. With vLLM's CPU build that command itself dies: it looks for a package named vllm."""
 
-IN_PROCESS = "vllm.v1.executor.uniproc_executor.UniProcExecutor"
-"""On one core there is nothing to bind threads for, and so no need of a process of its own for the model."""
+EXECUTOR = "aes.engine.remote.executor.Served"
 
 KEEP_ALIVE_S = 75
 """Longer than a driver keeps an idle connection: else it may be closed just when it is used again."""
@@ -42,7 +41,7 @@ def line(
         shlex.quote(str(folder.resolve()) if folder.is_dir() else name),
         *("--host", shlex.quote(host), "--port", str(port)),
         *_flags(given),
-        *(("--distributed-executor-backend", IN_PROCESS) if options.device.startswith("cpu:") else ()),
+        *(() if options.device == "cpu" else ("--distributed-executor-backend", EXECUTOR)),
         *("--middleware", DOOR, "--disable-uvicorn-access-log"),
     ]
     return " ".join(words)
