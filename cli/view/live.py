@@ -14,6 +14,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.table import Table
 from rich.text import Text
 
+from aes.errors import raise_bare
 from aes.events import Event
 from aes.metrics import interval, wilson
 from cli.view.board import Board, engine_words
@@ -58,6 +59,8 @@ class LiveView:
                     async for event in events:
                         board.note(event)
                     ticker.cancel()
+            except BaseExceptionGroup as group:
+                raise_bare(group)
             finally:
                 live.update(frame(board), refresh=True)
 

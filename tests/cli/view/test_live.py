@@ -1,17 +1,18 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 from rich.console import Console
 
 from aes.config import Config
+from aes.errors import DataError
 from aes.events import EngineDown, EngineUp, EpisodeFailed, Evaluated, Event, Measured, Updated
 from aes.metrics import Metrics
 from aes.types import Measurement, Proposal, Term, Update
 from cli.view.board import Board
-from cli.view.live import big, clock, frame
+from cli.view.live import LiveView, big, clock, frame
 
 
 class Hands:
@@ -143,3 +144,17 @@ def test_a_lost_engine_is_one_line_until_it_is_back() -> None:
 def test_time_and_counts_are_short() -> None:
     assert [clock(s) for s in (0, 59.2, 3599, 3700)] == ["0:00", "1:00", "59:59", "1 h 01 min"]
     assert [big(n) for n in (9_999, 10_000, 1_048_576, 25e9)] == ["9,999", "10.0 k", "1.0 M", "25.0 G"]
+
+
+async def test_what_ends_the_events_ends_the_view_as_it_is() -> None:
+    scene, console = Scene(), Console(file=io.StringIO(), width=100)
+
+    async def events() -> AsyncIterator[Event]:
+        scene.tell(updated(0))
+        yield updated(0)
+        raise DataError("journal.jsonl:7: not as it was written")
+
+    with pytest.raises(DataError, match="not as it was written"):
+        await LiveView(console).follow(events(), scene.board)
+    assert isinstance(console.file, io.StringIO)
+    assert "update 1 of 10" in console.file.getvalue()
