@@ -11,20 +11,19 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from aes.simulation.speed import Speed
 
 
-@dataclass(order=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Request:
-    """One reply in the making: it is done when the work clock shows `end`."""
+    """One reply in the making; `decoding` once it is in the batch."""
 
-    end: float
-    number: int
-    prompt: int = field(compare=False)
-    tokens: int = field(compare=False)
-    done: asyncio.Future[None] = field(compare=False)
+    prompt: int
+    tokens: int
+    done: asyncio.Future[None]
+    decoding: bool = False
 
 
 class Device:
@@ -47,16 +46,15 @@ class Device:
         self._work = 0.0
         self._settled = self._stalled = self._loop.time()
         self._batch = 0
-        self._heap: list[Request] = []
+        self._heap: list[tuple[float, int, Request]] = []  # the reading at which each is done, in order
         self._line: deque[Request] = deque()
-        self._numbers = 0
+        self._number = 0
         self._timer: asyncio.TimerHandle | None = None
         self._arming = False
 
     async def decode(self, prompt: int, tokens: int) -> None:
         """Read `prompt` new tokens and write `tokens`; returns when they are written. Cancelling gives the place up."""
-        self._numbers += 1
-        request = Request(0.0, self._numbers, prompt, tokens, self._loop.create_future())
+        request = Request(prompt, tokens, self._loop.create_future())
         self._settle()
         self._line.append(request)
         self._admit()
@@ -94,8 +92,9 @@ class Device:
         """Let in who waits while there is room."""
         while self._line and self._batch < self._sequences:
             request = self._line.popleft()
-            request.end = self._work + request.tokens
-            heapq.heappush(self._heap, request)
+            request.decoding = True
+            heapq.heappush(self._heap, (self._work + request.tokens, self._number, request))
+            self._number += 1
             self._batch += 1
             self._stop_for(self._speed.request + self._speed.prefill * request.prompt)
         self.most = max(self.most, self._batch)
@@ -106,7 +105,7 @@ class Device:
         if not request.done.cancelled():  # it was served at this very moment
             return
         self._settle()
-        if request.end:
+        if request.decoding:
             self._batch -= 1
             self._admit()
         else:
@@ -123,19 +122,19 @@ class Device:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        while self._heap and self._heap[0].done.cancelled():
+        while self._heap and self._heap[0][2].done.cancelled():
             heapq.heappop(self._heap)
         if self._heap:
-            left = (self._heap[0].end - self._work) * self._steps[self._batch]
+            left = (self._heap[0][0] - self._work) * self._steps[self._batch]
             self._timer = self._loop.call_at(max(self._settled, self._stalled) + left, self._complete)
 
     def _complete(self) -> None:
         """Hand out what is done."""
         self._timer = None
         self._settle()
-        self._work = max(self._work, self._heap[0].end)  # exact, whatever the timer's rounding
-        while self._heap and self._heap[0].end <= self._work:
-            done = heapq.heappop(self._heap).done
+        self._work = max(self._work, self._heap[0][0])  # exact, whatever the timer's rounding
+        while self._heap and self._heap[0][0] <= self._work:
+            done = heapq.heappop(self._heap)[2].done
             if not done.cancelled():
                 done.set_result(None)
                 self._batch -= 1

@@ -106,4 +106,6 @@ def recorded(folder: Path, prompt: int = 0, max_turns: int = 50) -> Lognormal:
         raise DataError(f"run {folder}: nothing was measured in it (name a run that has begun to learn)")
     mean = turns / episodes
     variance = sum(n * (t / n - mean) ** 2 for n, t, _ in sums) / len(sums)
-    return Lognormal(mean, max(1.0, tokens / turns), math.sqrt(variance) / mean, prompt, max(max_turns, math.ceil(mean)))
+    return Lognormal(
+        mean, max(1.0, tokens / turns), math.sqrt(variance) / mean, prompt, max(max_turns, math.ceil(mean))
+    )

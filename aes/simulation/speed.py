@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
+from itertools import pairwise
 
 from aes.errors import ConfigError
 
@@ -20,14 +21,14 @@ class Curve:
 
     def __post_init__(self) -> None:
         sizes = [size for size, _ in self.points]
-        if len(sizes) < 2 or sizes[0] < 1 or any(b <= a for a, b in zip(sizes, sizes[1:], strict=False)):
+        if len(sizes) < 2 or sizes[0] < 1 or any(b <= a for a, b in pairwise(sizes)):
             raise ConfigError(f"curve {self.points}: at least two batch sizes, rising from 1 up (name others)")
         if any(seconds <= 0 for _, seconds in self.points):
             raise ConfigError(f"curve {self.points}: a step takes time (give seconds above 0)")
 
     @classmethod
     def linear(cls, base: float, per_sequence: float) -> Curve:
-        """base + per_sequence * batch, in seconds. Raises ConfigError."""
+        """A step of base + per_sequence * batch seconds. Raises ConfigError."""
         if base < 0 or per_sequence < 0:
             raise ConfigError(f"curve {base * 1e3:g},{per_sequence * 1e3:g}: no time is negative (milliseconds >= 0)")
         return cls(((1, base + per_sequence), (2, base + 2 * per_sequence)))

@@ -1,10 +1,10 @@
-"""Commands for experiments: `aes study`, `aes report`."""
+"""Commands for experiments: `aes study`, `aes report`, `aes simulate`."""
 
 from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -84,3 +84,98 @@ def report(
     from cli.report import report as write
 
     write(folder, to)
+
+
+_SIZES, _LENGTHS, _DEVICES = "Sizes (several with commas; every combination is simulated)", "Episodes", "Devices"
+
+
+@commands.command()
+def simulate(
+    devices: Annotated[
+        str, typer.Option(help="Devices, one engine on each.", metavar="A,B", rich_help_panel=_SIZES)
+    ] = "1,4,16",
+    slots: Annotated[
+        str, typer.Option(help="Members at once on each device.", metavar="A,B", rich_help_panel=_SIZES)
+    ] = "16",
+    spread: Annotated[
+        str | None,
+        typer.Option(
+            help="Standard deviation / mean of turns and of tokens a reply (default: 0,0.5,1, or as recorded).",
+            metavar="A,B",
+            rich_help_panel=_SIZES,
+        ),
+    ] = None,
+    max_lag: Annotated[
+        str,
+        typer.Option(
+            help="Bounds on the lag, in updates, to be compared with the synchronous run.",
+            metavar="A,B",
+            rich_help_panel=_SIZES,
+        ),
+    ] = "1",
+    pairs: Annotated[
+        int | None, typer.Option(help="Pairs an update (default: what fills all slots once).", min=2)
+    ] = None,
+    goals: Annotated[int, typer.Option(help="Goals that each member plays, all at once.", min=1)] = 8,
+    updates: Annotated[int, typer.Option(help="Updates to apply.", min=1)] = 8,
+    on_stale: Annotated[
+        Literal["wait", "drop"], typer.Option(help="Stragglers at the bound: wait for them, or drop them.")
+    ] = "wait",
+    objective: Annotated[
+        Literal["quadratic", "rugged"], typer.Option(help="What members are worth: an analytic function of 64 numbers.")
+    ] = "quadratic",
+    seed: Annotated[int, typer.Option(help="Seed of lengths, noise and directions.", min=0, max=2**32 - 1)] = 0,
+    turns: Annotated[float, typer.Option(help="Mean turns of an episode.", rich_help_panel=_LENGTHS)] = 6.0,
+    tokens: Annotated[float, typer.Option(help="Mean tokens of a reply.", rich_help_panel=_LENGTHS)] = 50.0,
+    prompt: Annotated[int, typer.Option(help="New prompt tokens of a turn.", rich_help_panel=_LENGTHS)] = 200,
+    max_turns: Annotated[
+        int, typer.Option(help="Turns after which an episode ends at the latest.", rich_help_panel=_LENGTHS)
+    ] = 50,
+    recorded: Annotated[
+        Path | None,
+        typer.Option("--from", help="Take turns, tokens and spread from this run folder.", rich_help_panel=_LENGTHS),
+    ] = None,
+    by_turn: Annotated[
+        bool,
+        typer.Option(
+            "--by-turn/--by-episode",
+            help="One request a turn, or two an episode: cheaper to simulate, and nearly the same.",
+            rich_help_panel=_LENGTHS,
+        ),
+    ] = True,
+    curve: Annotated[
+        str,
+        typer.Option(
+            help="A decoding step of b sequences takes base + b * per_sequence: base_ms,per_sequence_ms and, if you"
+            " like, microseconds a prompt token. Or a device: pocket-cpu (measured), qwen7b-h100 (reckoned).",
+            metavar="MS,MS[,US]",
+            rich_help_panel=_DEVICES,
+        ),
+    ] = "qwen7b-h100",
+    sequences: Annotated[
+        int, typer.Option(help="Requests decoded in one batch on a device.", min=1, rich_help_panel=_DEVICES)
+    ] = 256,
+    driver_us: Annotated[
+        float,
+        typer.Option(help="Microseconds the one driver takes for a reply.", min=0, rich_help_panel=_DEVICES),
+    ] = 60.0,
+    to: Annotated[Path | None, typer.Option("--json", help="Write everything to this file as well.")] = None,
+) -> None:
+    """What asynchrony is worth on other machines: the real runtime in virtual time, on simulated devices.
+
+    Each size is run synchronously and with every --max-lag, at equal numbers of evaluations: wall time, idle shares,
+    realised lag. A minute of real time does for hundreds of devices. docs/simulation.md has the model and its limits.
+    """
+    from cli import simulate as simulating
+
+    chosen, spreads = simulating.lengths_of(recorded, turns, tokens, prompt, max_turns)
+    sizes = simulating.Sizes(
+        devices=simulating.numbers("--devices", devices, int, 1),
+        slots=simulating.numbers("--slots", slots, int, 1),
+        spreads=simulating.numbers("--spread", spread, float, 0) if spread else spreads,
+        lags=simulating.numbers("--max-lag", max_lag, int, 0),
+        pairs=pairs,
+    )
+    settings = {"goals": goals, "updates": updates, "on_stale": on_stale, "seed": seed}
+    base = simulating.base(chosen, settings, curve, sequences, driver_us, objective, by_turn=by_turn)
+    simulating.run(base, chosen, sizes, to)
