@@ -8,19 +8,42 @@ from typing import TYPE_CHECKING
 
 from aes.config import nearest
 from aes.errors import ConfigError
+from cli import tasks
 from cli.settings import TrainSettings
 
 if TYPE_CHECKING:
     from aes.engine.model import BaseModel
     from aes.engine.pool import Pool
+    from aes.protocols import Task
     from envs.webshop.agent.task import WebShop
     from envs.webshop.catalog.catalog import Catalog
     from envs.webshop.catalog.splits import Split
     from envs.webshop.pocket import Progress
     from envs.webshop.reward.nouns import NounFinder
 
-TASKS = ("webshop",)
 GENERATED = 1000
+
+
+def open_ground(settings: TrainSettings) -> tuple[Catalog | None, Task]:
+    """The task, and the catalogue where it is WebShop. Raises ConfigError, DataError, UsageError."""
+    if settings.task == tasks.WEBSHOP:
+        catalog = open_catalog(settings)
+        return catalog, open_task(settings, catalog)
+    if tasks.is_own(settings.task):
+        return None, tasks.load(settings.task)
+    raise ConfigError(
+        f"--task {settings.task}: no such task{nearest(settings.task, [tasks.WEBSHOP])}"
+        " (there is webshop, and your own as package.module:factory)"
+    )
+
+
+def other_goals(settings: TrainSettings, catalog: Catalog | None, task: Task, split: Split) -> Task:
+    """The task with the held-out goals of a split. Raises ConfigError where it has no such split."""
+    if catalog is not None:
+        return open_task(settings, catalog, split)
+    if split == "dev":
+        raise ConfigError(f"--split dev: task {task.name} has training and held-out goals only (take train or test)")
+    return tasks.OnGoals(task, task.train_goals, split) if split == "train" else task
 
 
 def open_catalog(settings: TrainSettings) -> Catalog:
@@ -28,10 +51,6 @@ def open_catalog(settings: TrainSettings) -> Catalog:
 
     Raises ConfigError, DataError.
     """
-    if settings.task not in TASKS:
-        raise ConfigError(
-            f"--task {settings.task}: no such task{nearest(settings.task, TASKS)} (there is {', '.join(TASKS)})"
-        )
     from envs.webshop.cache import cache_root
     from envs.webshop.catalog.catalog import LARGE, Catalog
 
@@ -119,9 +138,9 @@ def school(settings: TrainSettings, catalog: Catalog) -> Catalog:
     return catalog if settings.data is None else Catalog.generate(GENERATED)
 
 
-def open_model(settings: TrainSettings, catalog: Catalog, progress: Progress) -> BaseModel | None:
+def open_model(settings: TrainSettings, catalog: Catalog | None, progress: Progress) -> BaseModel | None:
     """The model, made first where it is a pocket policy that is not cached. Raises DataError."""
-    if settings.kind != "pocket policy":
+    if settings.kind != "pocket policy" or catalog is None:
         return describe_model(settings, catalog)
     from aes.engine.model import BaseModel
     from envs.webshop.pocket import ensure

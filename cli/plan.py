@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from aes.errors import EngineMissing, UsageError
 from aes.writers import tensorboard
-from cli import assemble
+from cli import assemble, tasks
 from cli.errors import Refused
 from cli.machine import cores, gpus
 from cli.settings import TrainSettings, resolve
@@ -23,8 +23,10 @@ from cli.settings import TrainSettings, resolve
 if TYPE_CHECKING:
     from aes.engine.model import BaseModel
     from aes.engine.pool import Pool
-    from envs.webshop.agent.task import WebShop
+    from aes.protocols import Task
     from envs.webshop.catalog.catalog import Catalog
+
+_LONGEST = 60  # characters of a task's name in a folder's
 
 
 @dataclass
@@ -34,7 +36,7 @@ class Plan:
     settings: TrainSettings
     complaints: list[str] = field(default_factory=list)
     catalog: Catalog | None = None
-    task: WebShop | None = None
+    task: Task | None = None
     model: BaseModel | None = None
     engine: Pool | None = None
 
@@ -62,7 +64,8 @@ def draw(given: dict[str, Any], *, thorough: bool) -> Plan:
     """
     settings, complaints = resolve(given)
     if settings.run_dir is None:
-        name = f"{datetime.now():%Y%m%d-%H%M%S}-{settings.task}-s{settings.seed}"
+        task = re.sub(r"\W+", "-", settings.task)[-_LONGEST:]
+        name = f"{datetime.now():%Y%m%d-%H%M%S}-{task}-s{settings.seed}"
         settings = settings.model_copy(update={"run_dir": Path("runs", name)})
     plan = Plan(settings, [*complaints, *quick_checks(settings)])
     if plan.complaints and not thorough:
@@ -76,8 +79,7 @@ def draw(given: dict[str, Any], *, thorough: bool) -> Plan:
 def _fill(plan: Plan) -> None:
     """Read the data, look at the model, and lay out the engines."""
     with plan.collecting():
-        plan.catalog = assemble.open_catalog(plan.settings)
-        plan.task = assemble.open_task(plan.settings, plan.catalog)
+        plan.catalog, plan.task = assemble.open_ground(plan.settings)
         plan.settings = _fit_goals(plan.settings, len(plan.task.eval_goals), plan.complaints)
     with plan.collecting():
         plan.model = assemble.describe_model(plan.settings, plan.catalog)
@@ -90,9 +92,8 @@ def _fit_goals(settings: TrainSettings, held_out: int, complaints: list[str]) ->
     if settings.eval_goals <= held_out:
         return settings
     if "eval_goals" in settings.model_fields_set:
-        complaints.append(
-            f"--eval-goals {settings.eval_goals}: the {settings.eval_split} split holds {held_out} (lower --eval-goals)"
-        )
+        of = f"task {settings.task}" if tasks.is_own(settings.task) else f"the {settings.eval_split} split"
+        complaints.append(f"--eval-goals {settings.eval_goals}: {of} holds {held_out} (lower --eval-goals)")
     return settings.model_copy(update={"eval_goals": held_out})
 
 
@@ -112,6 +113,7 @@ def quick_checks(settings: TrainSettings) -> Iterator[str]:
         yield f"--prompt {settings.prompt}: the pocket policy knows only --prompt aes (name another --model)"
     if settings.tensorboard and not tensorboard.installed():
         yield "--tensorboard: tensorboard is not installed (pip install 'aes-runtime[tensorboard]')"
+    yield from tasks.checks(settings)
     yield from device_checks(settings)
     if settings.engine == "vllm":
         yield from _vllm_checks(settings)

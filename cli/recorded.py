@@ -11,12 +11,12 @@ from aes.engine.pool import Pool
 from aes.errors import ConfigError, DataError
 from aes.events import Evaluated, Event
 from aes.past import Past
-from cli import assemble
+from aes.protocols import Task
+from cli import assemble, tasks
 from cli.errors import Refused
 from cli.plan import device_checks
 from cli.session import View
 from cli.settings import TrainSettings
-from envs.webshop.agent.task import WebShop
 from envs.webshop.catalog.splits import Split
 
 
@@ -42,7 +42,7 @@ class Recorded:
         if not isinstance(told, dict):
             raise DataError(f"run {folder}: it was not made by aes train (its own program must go on with it)")
         settings = TrainSettings.parse(told | {"run_dir": str(folder)} | ({"devices": devices} if devices else {}))
-        if complaints := list(device_checks(settings)):
+        if complaints := [*tasks.checks(settings), *device_checks(settings)]:
             raise Refused(complaints)
         return cls(past, settings, base[0] if base else None)
 
@@ -60,14 +60,13 @@ class Recorded:
             raise ConfigError(f"{flag} {wanted}: the run has versions 0 to {last} (name one of them)")
         return last if wanted is None else wanted
 
-    def open(self, view: View, split: Split | None = None) -> tuple[WebShop, Pool]:
+    def open(self, view: View, split: Split | None = None) -> tuple[Task, Pool]:
         """The task, held-out goals of another split if named, and the engine, not started yet.
 
         Raises DataError where data or model are no longer what the run had.
         """
         with view.working("loading data and model") as progress:
-            catalog = assemble.open_catalog(self.settings)
-            task = assemble.open_task(self.settings, catalog)
+            catalog, task = assemble.open_ground(self.settings)
             engine = assemble.open_engine(self.settings, assemble.open_model(self.settings, catalog, progress))
         same(self.past, task, engine)
-        return (assemble.open_task(self.settings, catalog, split) if split else task), engine
+        return (assemble.other_goals(self.settings, catalog, task, split) if split else task), engine

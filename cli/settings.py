@@ -37,7 +37,10 @@ PRESETS: dict[str, dict[str, Any]] = {
 class TrainSettings(Config, Lora):
     """One `aes train`: the run, the adapters, the engine and the task."""
 
-    task: Annotated[str, Field(description="What to learn.")] = "webshop"
+    task: Annotated[
+        str,
+        Field(description="What to learn: webshop, or package.module:factory, a function that returns a Task."),
+    ] = "webshop"
     data: Annotated[Path | None, Field(description="Folder of WebShop's JSON files (None: a generated catalogue).")] = (
         None
     )

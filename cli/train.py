@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aes.errors import ConfigError
 from aes.past import Past
 from aes.runtime import Run
-from cli import assemble, plan
+from cli import assemble, plan, tasks
 from cli.errors import Refused
 from cli.plan import Plan
 from cli.recorded import Recorded
@@ -18,7 +18,7 @@ from cli.view.terminal import quiet
 
 if TYPE_CHECKING:
     from aes.engine.pool import Pool
-    from envs.webshop.agent.task import WebShop
+    from aes.protocols import Task
 
 
 def train(given: dict[str, Any], *, live: bool, parent: Past | None = None, at: int = 0) -> None:
@@ -43,7 +43,10 @@ def fork(folder: Path, at: int | None, given: dict[str, Any], *, live: bool) -> 
     """Train on from a version of a run (None: its last), with its settings but for those given."""
     recorded = Recorded.read(folder)
     version = recorded.version(at, "--at")
-    train(recorded.given | given, live=live, parent=recorded.past, at=version)
+    inherited = recorded.given
+    if tasks.is_own(str(given.get("task", tasks.WEBSHOP))):
+        inherited = {name: value for name, value in inherited.items() if name not in tasks.WEBSHOP_ONLY}
+    train(inherited | given, live=live, parent=recorded.past, at=version)
 
 
 def dry_run(given: dict[str, Any]) -> None:
@@ -55,12 +58,12 @@ def dry_run(given: dict[str, Any]) -> None:
             raise Refused(drawn.complaints)
 
 
-def ready(drawn: Plan, view: View) -> tuple[WebShop, Pool]:
+def ready(drawn: Plan, view: View) -> tuple[Task, Pool]:
     """A plan's task and engines, not started yet; a pocket policy that is not there is made first. Raises DataError."""
-    assert drawn.catalog is not None
-    if drawn.settings.kind == "pocket policy" and not assemble.pocket_made(drawn.settings, drawn.catalog):
+    catalog = drawn.catalog if drawn.settings.kind == "pocket policy" else None
+    if catalog is not None and not assemble.pocket_made(drawn.settings, catalog):
         with view.working("warm start of the pocket policy") as progress:
-            drawn.model = assemble.open_model(drawn.settings, drawn.catalog, progress)
+            drawn.model = assemble.open_model(drawn.settings, catalog, progress)
         drawn.engine = assemble.open_engine(drawn.settings, drawn.model)
     assert drawn.task is not None
     assert drawn.engine is not None

@@ -9,8 +9,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from aes.protocols import Task
 from cli import assemble
 from cli.plan import Plan
+from cli.settings import TrainSettings
 
 Row = tuple[str, str]
 _BYTES = {"float32": 4}
@@ -54,15 +56,22 @@ def ground(plan: Plan) -> Iterator[Row]:
         if skipped := plan.catalog.skipped:
             yield "left out", ", ".join(f"{count:,} x {reason}" for reason, count in skipped.items())
     if plan.task is not None:
-        train, held = len(plan.task.train_goals), len(plan.task.eval_goals)
-        used = settings.eval_goals
-        yield (
-            "goals",
-            f"{settings.goal_kind}: {train:,} to train on, {used:,} of {held:,} held out ({settings.eval_split})",
-        )
-        turns, nouns = plan.task.prompt.max_turns, plan.task.fingerprint["nouns"]
-        yield "prompt", f"{settings.prompt}, at most {turns} turns of {settings.max_tokens} tokens; nouns by {nouns}"
+        yield from _task(plan.task, settings)
     yield "engine", f"{settings.engine} on {', '.join(settings.devices)}"
+
+
+def _task(task: Task, settings: TrainSettings) -> Iterator[Row]:
+    """The goals, and what is WebShop's alone."""
+    from envs.webshop.agent.task import WebShop
+
+    goals = f"{len(task.train_goals):,} to train on, {settings.eval_goals:,} of {len(task.eval_goals):,} held out"
+    if not isinstance(task, WebShop):
+        yield "task", f"{task.name}, of {settings.task}"
+        yield "goals", goals
+        return
+    yield "goals", f"{settings.goal_kind}: {goals} ({settings.eval_split})"
+    turns, nouns = task.prompt.max_turns, task.fingerprint["nouns"]
+    yield "prompt", f"{settings.prompt}, at most {turns} turns of {settings.max_tokens} tokens; nouns by {nouns}"
 
 
 def _model(plan: Plan) -> str:
