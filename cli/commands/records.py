@@ -26,7 +26,7 @@ def runs(
 
 @commands.command()
 def compare(
-    folders: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run folders; the first is the reference.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="RUN", help="Run folders; the first is the reference.")],
     as_json: Annotated[bool, typer.Option("--json", help="The same for programs.")] = False,
 ) -> None:
     """Compare runs: settings that differ, scores at equal versions, and differences goal by goal."""
