@@ -1,7 +1,8 @@
 """The simulated engine: a device in virtual time that serves members of an analytic objective.
 
-A prompt is one number, the new tokens to be read; a reply has as many tokens as are asked for, and its text says what
-the member is worth. All engines of one simulation share their centre, which is then updated once and not by each.
+A prompt is one number, the new tokens to be read, and the reply has as many tokens as are asked for. Asked QUESTION, a
+member says at once who it is and what it is worth. All engines of one simulation share their centre, which is then
+updated once and not by each.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ from aes.simulation.device import Device
 from aes.simulation.objective import Objective
 from aes.simulation.speed import Speed
 from aes.types import Advanced, Completion, Member, Message, Sampling, Tool, Update
+
+QUESTION = "?"
+_ASKED = -1
+_WORDS = "..."
+"""What every other reply says: something that no prompt goes on from, so that each is read anew."""
 
 
 class SharedCentre:
@@ -69,7 +75,7 @@ class Driver:
 
 
 class NumberCodec:
-    """Messages are numbers of tokens: one token id stands for all of them."""
+    """Messages are numbers of tokens, or the question: one token id stands for all of it."""
 
     end_ids: frozenset[int] = frozenset()
 
@@ -79,7 +85,7 @@ class NumberCodec:
 
     def encode(self, text: str) -> list[int]:
         """The numbers as ids."""
-        return [int(word) for word in text.split()]
+        return [_ASKED if word == QUESTION else int(word) for word in text.split()]
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """The numbers as text."""
@@ -147,7 +153,8 @@ class SimulatedEngine:
         self._seated += 1
         try:
             await self.device.stall(self._speed.build)
-            yield SimulatedSeat(self.device, self._driver, repr(self._centre.worth(member)))
+            card = f"s{member.seed}/{member.sign:+d} {self._centre.worth(member)!r}"
+            yield SimulatedSeat(self.device, self._driver, card)
         finally:
             self._seated -= 1
             self.seated_seconds += time() - since
@@ -172,13 +179,15 @@ class SimulatedEngine:
 class SimulatedSeat:
     """One member's place on a device."""
 
-    def __init__(self, device: Device, driver: Driver, worth: str) -> None:
+    def __init__(self, device: Device, driver: Driver, card: str) -> None:
         self._device = device
         self._driver = driver
-        self._worth = worth
+        self._card = card
 
     async def generate(self, prompt: Sequence[int], sampling: Sampling) -> Completion:
-        """Take as long as the device does for so many tokens, and say what the member is worth."""
+        """Take as long as the device does for so many tokens, or say who is asked at once."""
+        if prompt[-1] == _ASKED:
+            return Completion(self._card, (1,), 0, "stop")
         await self._device.decode(prompt[-1], sampling.max_tokens)
         await self._driver.handle()
-        return Completion(self._worth, (sampling.max_tokens,), prompt[-1], "length")
+        return Completion(_WORDS, (sampling.max_tokens,), prompt[-1], "length")

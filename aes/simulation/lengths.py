@@ -1,9 +1,9 @@
-"""How long episodes are: the tokens of every turn of one, drawn at random."""
+"""How long episodes are: the tokens of every turn of one, from a distribution or as recorded."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
@@ -24,8 +24,8 @@ class Turn(NamedTuple):
 class Lengths(Protocol):
     """A distribution of episodes."""
 
-    def draw(self, luck: Random) -> Sequence[Turn]:
-        """The turns of one episode, at least one."""
+    def draw(self, member: str, seed: int) -> Sequence[Turn]:
+        """The turns, at least one, of the episode that a member plays with this seed; the same whenever it is asked."""
         ...
 
 
@@ -57,8 +57,9 @@ class Lognormal:
         if self.prompt < 0:
             raise ConfigError(f"prompt {self.prompt}: no fewer than 0 tokens (raise prompt)")
 
-    def draw(self, luck: Random) -> Sequence[Turn]:
+    def draw(self, member: str, seed: int) -> Sequence[Turn]:
         """The turns of one episode."""
+        luck = Random(f"{member} {seed}")
         turns = min(self._around(self.turns, luck), self.max_turns)
         return [Turn(self.prompt, self._around(self.tokens, luck)) for _ in range(turns)]
 
@@ -73,17 +74,13 @@ class Lognormal:
 
 @dataclass(frozen=True)
 class Played:
-    """Episodes as they were really played, drawn with equal chances. Raises DataError where there are none."""
+    """Every episode as it was played: its turns by (member, seed). Raises KeyError for one that was not."""
 
-    episodes: tuple[tuple[Turn, ...], ...]
+    episodes: Mapping[tuple[str, int], Sequence[Turn]]
 
-    def __post_init__(self) -> None:
-        if not all(self.episodes) or not self.episodes:
-            raise DataError("no episodes to draw lengths from (record some)")
-
-    def draw(self, luck: Random) -> Sequence[Turn]:
-        """The turns of one of them."""
-        return luck.choice(self.episodes)
+    def draw(self, member: str, seed: int) -> Sequence[Turn]:
+        """The turns of that episode."""
+        return self.episodes[member, seed]
 
 
 def recorded(folder: Path, prompt: int = 0, max_turns: int = 50) -> Lognormal:

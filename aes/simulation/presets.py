@@ -11,7 +11,7 @@ PRESETS: dict[str, Speed] = {
     "pocket-cpu": Speed(Curve(((1, 0.0060), (8, 0.0085), (64, 0.0290))), prefill=1e-5, request=3e-4, update=0.01),
     "qwen7b-h100": Reckoning(QWEN_7B, H100, Load(pairs=256)).speed,
 }
-"""`pocket-cpu` was measured by benchmarks/calibrate.py (docs/simulation.md), `qwen7b-h100` is reckoned (docs/scale.md)."""
+"""`pocket-cpu`: measured by benchmarks/calibrate.py (docs/simulation.md). `qwen7b-h100`: reckoned (docs/scale.md)."""
 
 
 def speed_of(text: str) -> Speed:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 from aes.protocols import Policy
+from aes.simulation.engine import QUESTION
 from aes.simulation.lengths import Lengths, Turn
 from aes.types import Episode
 
@@ -13,15 +14,13 @@ GOALS = 1 << 14
 
 
 class SimulatedTask:
-    """Plays lengths against a simulated engine, whose members answer with what they are worth.
-
-    Members of a pair have the first turn in common and the rest of the episode to themselves.
+    """Plays lengths against a simulated engine; what a member is worth it is asked first, which takes no time.
 
     Args:
         lengths: how long episodes are.
         noise: standard deviation of an episode's fitness around the member's worth.
-        by_turn: one request a turn; else one for the first turn and one for all that follow, which is cheaper and takes
-            the device as long, but waits for the driver and for a place in the batch once only.
+        by_turn: one request a turn; else one an episode, which is cheaper and takes the device as long, but waits for
+            the driver and for a place in the batch once only.
     """
 
     name = "simulation"
@@ -36,20 +35,14 @@ class SimulatedTask:
 
     async def play(self, policy: Policy, goal: int, seed: int) -> Episode:
         """One episode."""
-        first = self._lengths.draw(Random(seed))[0]
-        worth = await _ask(policy, first)
-        luck = Random(f"{seed} {worth}")
-        turns = [first, *self._lengths.draw(luck)[1:]]
-        for turn in turns[1:] if self._by_turn else _together(turns[1:]):
-            await _ask(policy, turn)
-        fitness = float(worth) + luck.gauss(0, self._noise)
-        return Episode(fitness, success=False, turns=len(turns), tokens=sum(turn.reply for turn in turns))
+        member, worth = (await _ask(policy, QUESTION, 1)).split()
+        turns = self._lengths.draw(member, seed)
+        prompt, reply = sum(turn.prompt for turn in turns), sum(turn.reply for turn in turns)
+        for turn in turns if self._by_turn else (Turn(prompt, reply),):
+            await _ask(policy, str(turn.prompt), turn.reply)
+        noise = Random(f"noise {member} {seed}").gauss(0, self._noise) if self._noise else 0.0
+        return Episode(float(worth) + noise, success=False, turns=len(turns), tokens=reply)
 
 
-def _together(turns: Sequence[Turn]) -> Sequence[Turn]:
-    return [Turn(sum(turn.prompt for turn in turns), sum(turn.reply for turn in turns))] if turns else []
-
-
-async def _ask(policy: Policy, turn: Turn) -> str:
-    reply = await policy.complete([{"role": "user", "content": str(turn.prompt)}], max_tokens=turn.reply)
-    return reply.text
+async def _ask(policy: Policy, prompt: str, tokens: int) -> str:
+    return (await policy.complete([{"role": "user", "content": prompt}], max_tokens=tokens)).text
