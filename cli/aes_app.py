@@ -11,7 +11,7 @@ from typer.exceptions import TyperException
 
 from aes.config import nearest
 from aes.errors import AesError
-from cli.commands import laboratory, machine, records, shopping, training
+from cli.commands import elsewhere, laboratory, machine, records, shopping, training
 from cli.errors import Interrupted, exit_code, lines
 
 app = typer.Typer(
@@ -21,7 +21,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-for group in (training, records, laboratory, machine, shopping):
+for group in (training, records, laboratory, machine, shopping, elsewhere):
     app.add_typer(group.commands)
 
 _QUIET = {

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from aes.config import nearest
 from aes.errors import ConfigError
-from cli import tasks
+from cli import elsewhere, tasks
 from cli.settings import TrainSettings
 
 if TYPE_CHECKING:
     from aes.engine.model import BaseModel
     from aes.engine.pool import Pool
-    from aes.protocols import Task
+    from aes.protocols import Engine, Task
     from envs.webshop.agent.task import WebShop
     from envs.webshop.catalog.catalog import Catalog
     from envs.webshop.catalog.splits import Split
@@ -149,7 +149,10 @@ def open_model(settings: TrainSettings, catalog: Catalog | None, progress: Progr
 
 
 def open_engine(settings: TrainSettings, model: BaseModel | None) -> Pool:
-    """One engine per device behind one front, not started yet. Raises ConfigError, EngineMissing."""
+    """One engine per device behind one front, not started yet; servers elsewhere are looked at.
+
+    Raises ConfigError, EngineMissing, Refused where servers are not there or not what the run needs.
+    """
     from aes.engine.pool import Pool
 
     if model is None:
@@ -160,5 +163,11 @@ def open_engine(settings: TrainSettings, model: BaseModel | None) -> Pool:
     from aes.engine.vllm import VllmEngine
 
     shared = {field.name: getattr(settings, field.name) for field in fields(VllmOptions) if field.name != "device"}
-    engines = [VllmEngine(model, settings.lora, VllmOptions(device=device, **shared)) for device in settings.devices]
+    engines: list[Engine] = [
+        elsewhere.make(settings, model, device)
+        if elsewhere.is_address(device)
+        else VllmEngine(model, settings.lora, VllmOptions(device=device, **shared))
+        for device in settings.devices
+    ]
+    elsewhere.look(engines)
     return Pool(engines, settings.restarts)

@@ -20,7 +20,8 @@ PANELS = {
     "Search": "updates pairs goals estimator sigma sigma_floor lr momentum decay seed",
     "Staleness": "max_lag stale_frac frozen on_stale in_flight",
     "Adapters": "rank alpha targets layers factors basis",
-    "Engine": "engine model devices slots context dtype sequences cache_gib gpu_share eager engine_seconds restarts",
+    "Engine": "engine model devices slots context dtype sequences cache_gib gpu_share eager engine_seconds restarts"
+    " token_file",
     "Task": "task data products catalog_seed goal_kind prompt nouns temperature max_tokens",
     "Failures": "retries episode_seconds min_good max_failures",
     "Output": "run_dir tensorboard eval_every eval_goals eval_split eval_concurrency",

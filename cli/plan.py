@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from aes.errors import EngineMissing, UsageError
 from aes.writers import tensorboard
-from cli import assemble, tasks
+from cli import assemble, elsewhere, tasks
 from cli.errors import Refused
 from cli.machine import cores, gpus
 from cli.settings import TrainSettings, resolve
@@ -54,7 +54,7 @@ class Plan:
         except EngineMissing:  # the quick checks have said so
             pass
         except UsageError as error:
-            self.complaints.append(str(error))
+            self.complaints.extend(error.complaints if isinstance(error, Refused) else [str(error)])
 
 
 def draw(given: dict[str, Any], *, thorough: bool) -> Plan:
@@ -85,6 +85,8 @@ def _fill(plan: Plan) -> None:
         plan.model = assemble.describe_model(plan.settings, plan.catalog)
         if plan.model is not None or plan.settings.engine == "fake":
             plan.engine = assemble.open_engine(plan.settings, plan.model)
+            if len(elsewhere.here(plan.settings)) < len(plan.settings.devices):
+                plan.complaints += _slot_checks(plan.settings, plan.engine.slots)
 
 
 def _fit_goals(settings: TrainSettings, held_out: int, complaints: list[str]) -> TrainSettings:
@@ -104,11 +106,8 @@ def quick_checks(settings: TrainSettings) -> Iterator[str]:
         yield f"--run-dir {folder}: holds a run already (choose another folder)"
     if folder is not None and folder.exists() and not folder.is_dir():
         yield f"--run-dir {folder}: not a folder (choose another)"
-    if settings.in_flight is not None and settings.in_flight > slots:
-        yield (
-            f"--in-flight {settings.in_flight}: the engines have {slots} slots together"
-            " (lower it, or raise --slots or --devices)"
-        )
+    if len(elsewhere.here(settings)) == len(settings.devices):  # servers tell how many they have
+        yield from _slot_checks(settings, slots)
     if settings.kind == "pocket policy" and settings.prompt != "aes":
         yield f"--prompt {settings.prompt}: the pocket policy knows only --prompt aes (name another --model)"
     if settings.tensorboard and not tensorboard.installed():
@@ -119,28 +118,42 @@ def quick_checks(settings: TrainSettings) -> Iterator[str]:
         yield from _vllm_checks(settings)
 
 
+def _slot_checks(settings: TrainSettings, slots: int) -> Iterator[str]:
+    if settings.in_flight is not None and settings.in_flight > slots:
+        yield (
+            f"--in-flight {settings.in_flight}: the engines have {slots} slots together"
+            " (lower it, or raise --slots or --devices)"
+        )
+
+
 def device_checks(settings: TrainSettings) -> Iterator[str]:
     """Everything that speaks against the devices."""
     have = {"cpu", *(f"cpu:{core}" for core in cores()), *gpus()}
+    here = elsewhere.here(settings)
+    yield from elsewhere.checks(settings)
     for device, times in Counter(settings.devices).items():
-        if not re.fullmatch(r"cpu|cpu:\d+|cuda:\d+", device):
+        if device not in here:
+            if times > 1:
+                yield f"--devices {elsewhere.shown(device)}: named {times} times (a server is one engine)"
+        elif not re.fullmatch(r"cpu|cpu:\d+|cuda:\d+", device):
             yield f"--devices {device}: not a device (write cpu, cpu:N for core N, or cuda:N for GPU N)"
         elif device not in have:
             yield f"--devices {device}: this machine has no such device (it has {', '.join(sorted(have))})"
         elif times > 1:
             yield f"--devices {device}: named {times} times (an engine needs a device of its own, such as cpu:0,cpu:1)"
-    if len({device.partition(":")[0] for device in settings.devices}) > 1:
+    if len({device.partition(":")[0] for device in here}) > 1:
         yield f"--devices {','.join(settings.devices)}: CPUs and GPUs draw unlike noise (take one type)"
-    if "cpu" in settings.devices and len(settings.devices) > 1:
+    if "cpu" in here and len(here) > 1:
         yield f"--devices {','.join(settings.devices)}: cpu means all cores (name cores, as in cpu:0,cpu:1)"
 
 
 def _vllm_checks(settings: TrainSettings) -> Iterator[str]:
-    if importlib.util.find_spec("vllm") is None:
+    here = elsewhere.here(settings)
+    if here and importlib.util.find_spec("vllm") is None:
         yield "--engine vllm: vLLM is not installed (pip install 'aes-runtime[cpu]', or '[gpu]' on a GPU machine)"
     if settings.basis == "activations" and not settings.eager:
         yield "--no-eager with --basis activations: a captured graph hides the inputs (leave one out)"
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    cache = settings.cache_gib * len(settings.devices)
-    if settings.devices[0].startswith("cpu") and cache > memory * 0.8:
+    cache = settings.cache_gib * len(here)
+    if here and here[0].startswith("cpu") and cache > memory * 0.8:
         yield f"--cache-gib {settings.cache_gib}: {cache} GiB in all, of {memory:.0f} GiB of memory (lower it)"

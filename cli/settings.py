@@ -66,7 +66,10 @@ class TrainSettings(Config, Lora):
         str, Field(description="pocket (small, made here), or a Hugging Face causal LM: a folder or a name.")
     ] = POCKET
     devices: Annotated[
-        tuple[str, ...], Field(min_length=1, description="One engine on each: cpu, or cpu:0,cpu:1 or cuda:0,cuda:1.")
+        tuple[str, ...],
+        Field(
+            min_length=1, description="One engine on each: cpu, or cpu:0,cpu:1 or cuda:0,cuda:1, or http://HOST:PORT."
+        ),
     ] = ("cpu",)
     slots: Annotated[int, Field(ge=1, description="Members that decode together on one engine.")] = 16
     context: Annotated[
@@ -88,6 +91,9 @@ class TrainSettings(Config, Lora):
     tensorboard: Annotated[
         bool, Field(description="Also write the metrics for TensorBoard, to tensorboard/ in the run folder.")
     ] = False
+    token_file: Annotated[
+        Path | None, Field(description="File with the token of servers elsewhere (None: $AES_TOKEN_FILE, $AES_TOKEN).")
+    ] = None
     run_dir: Annotated[
         Path | None, Field(description="Folder for everything the run leaves (None: runs/TIME-TASK-sSEED).")
     ] = None
@@ -103,7 +109,7 @@ class TrainSettings(Config, Lora):
             for key, value in values.items()
         }
 
-    @field_validator("data", "run_dir", "model")
+    @field_validator("data", "run_dir", "model", "token_file")
     @classmethod
     def _nameable(cls, value: Path | str | None) -> Path | str | None:
         """Refuse what no file can be called."""

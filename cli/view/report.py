@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from aes.protocols import Task
-from cli import assemble
+from cli import assemble, elsewhere
 from cli.plan import Plan
 from cli.settings import TrainSettings
 
@@ -87,7 +87,7 @@ def _model(plan: Plan) -> str:
 
 def _derived(plan: Plan) -> Iterator[Row]:
     settings, config = plan.settings, plan.settings.config
-    slots = settings.slots * len(settings.devices)
+    slots = plan.engine.slots if plan.engine else settings.slots * len(settings.devices)
     players = config.in_flight or slots
     yield "measurements per update", f"{config.per_update} ({cohort(plan)})"
     yield "capacity", f"{config.capacity} proposals out at once ({config.per_update} x {config.max_lag + 1})"
@@ -124,8 +124,9 @@ def _memory(plan: Plan) -> Iterator[Row]:
     held = settings.max_lag + 2
     yield "ring of centres", f"{held} versions x {_size(space.dim * 4)} = {_size(held * space.dim * 4)} per engine"
     yield "base model", f"{_size(model.parameters * width)} per engine"
-    on_cpu = settings.devices[0].startswith("cpu")
-    room = f"{settings.cache_gib} GiB" if on_cpu else f"what {settings.gpu_share:.0%} of a GPU leaves"
+    if not (here := elsewhere.here(settings)):
+        return  # servers have what they were started with
+    room = f"{settings.cache_gib} GiB" if here[0].startswith("cpu") else f"what {settings.gpu_share:.0%} of a GPU leaves"
     yield (
         "KV cache",
         f"{room} per engine, conversations of {settings.context or min(model.context, 4096):,} tokens at most",

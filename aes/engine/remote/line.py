@@ -20,6 +20,7 @@ SERVE_CPU = ("python", "-m", "vllm.entrypoints.launchers.api_server.entry", "--m
 """What `vllm serve` comes to. With vLLM's CPU build that command itself dies: it looks for a package named vllm."""
 
 EXECUTOR = "aes.engine.remote.executor.Served"
+"""Not for all cores of a CPU: there vLLM's own binds a thread to each, without which they get in each other's way."""
 
 KEEP_ALIVE_S = 75
 """Longer than a driver keeps an idle connection: else it may be closed just when it is used again."""
