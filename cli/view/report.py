@@ -126,7 +126,9 @@ def _memory(plan: Plan) -> Iterator[Row]:
     yield "base model", f"{_size(model.parameters * width)} per engine"
     if not (here := elsewhere.here(settings)):
         return  # servers have what they were started with
-    room = f"{settings.cache_gib} GiB" if here[0].startswith("cpu") else f"what {settings.gpu_share:.0%} of a GPU leaves"
+    room = (
+        f"{settings.cache_gib} GiB" if here[0].startswith("cpu") else f"what {settings.gpu_share:.0%} of a GPU leaves"
+    )
     yield (
         "KV cache",
         f"{room} per engine, conversations of {settings.context or min(model.context, 4096):,} tokens at most",
