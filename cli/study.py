@@ -11,6 +11,7 @@ from aes.errors import ConfigError, DataError, EngineError
 from aes.runtime import Run
 from aes.study import Arm, Grid, Study, Trial
 from aes.study import Plan as StudyPlan
+from aes.study.plan import NAME
 from cli import collector, plan, signals
 from cli.errors import Interrupted, Refused
 from cli.plan import Plan
@@ -91,7 +92,9 @@ def _follow(made: Study, engine: Pool, view: View, drawn: Plan) -> None:
         raise
     except (Interrupted, KeyboardInterrupt) as stop:
         number = stop.number if isinstance(stop, Interrupted) else 2
-        raise Interrupted(number, f"; go on with: aes study {made.folder}") from None
+        begun = (made.folder / NAME).exists()
+        where = f"; go on with: aes study {made.folder}" if begun else "; nothing was begun yet"
+        raise Interrupted(number, where) from None
     view.console.print(words.done(made))
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from aes.report.figures import ArmFigures
 from aes.report.pictures import Picture
 from aes.report.read import Material
+from aes.study.grid import DECIDED
 from aes.study.statistics import Interval
 
 FEW_SEEDS = 8
@@ -218,8 +219,10 @@ def _facts(material: Material) -> Iterator[tuple[str, str]]:
             f" sigma {about['sigma']:g}, lr {about['lr']:g}; first seed {about['seed']}"
         ),
     )
-    yield "held out", f"{about['eval_goals']} goals, the same for all, every {about['eval_every']} updates"
-    known = ("updates", "pairs", "goals", "sigma", "lr", "seed", "eval_goals", "eval_every", *task, *engine)
+    when = f"every {about['eval_every']} updates" if about["eval_every"] else "before and after"
+    yield "held out", f"{about['eval_goals']} goals, the same for all, {when}"
+    known = {"updates", "pairs", "goals", "sigma", "lr", "seed", "eval_goals", "eval_every", *task, *engine}
+    known |= DECIDED if material.study else set()
     rest = {key: value for key, value in about.items() if key not in known and value not in (None, [], "")}
     yield "other settings", ", ".join(f"{key} {_plain(value)}" for key, value in sorted(rest.items()))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from urllib.parse import quote
 
 from aes.report.content import Content, Table
 
@@ -23,7 +24,8 @@ def _lines(content: Content, stem: str) -> Iterator[str]:
     for sentence in content.summary:
         yield f"\n{_safe(sentence)}"
     for picture in content.pictures:
-        yield f"\n## {picture.title}\n\n{picture.caption}\n\n![{picture.title}]({picture_name(stem, picture.name)})"
+        address = quote(picture_name(stem, picture.name), errors="replace")
+        yield f"\n## {picture.title}\n\n{picture.caption}\n\n![{picture.title}]({address})"
     for table in content.tables:
         yield f"\n## {table.title}\n\n{table.note}\n"
         yield from _table(table)

@@ -34,8 +34,7 @@ class RunRecord:
         seconds: how long the run took.
     """
 
-    seed: int
-    config: Config
+    config: Config = field(default_factory=Config)
     metrics: Metrics = field(default_factory=Metrics)
     scores: dict[int, Scores] = field(default_factory=dict)
     solved: dict[int, Scores] = field(default_factory=dict)
@@ -46,6 +45,11 @@ class RunRecord:
     seconds: float = 0.0
     finished: bool = False
     _waiting: dict[int, float] = field(default_factory=dict)
+
+    @property
+    def seed(self) -> int:
+        """The run's seed."""
+        return self.config.seed
 
     def __call__(self, event: Event) -> None:
         """Take in one event."""
@@ -60,6 +64,7 @@ class RunRecord:
 
     def _evaluated(self, event: Evaluated) -> None:
         scores = np.array(event.scores, dtype=np.float64)
+        scores[~np.isfinite(scores)] = math.nan
         solved = np.full(len(scores), math.nan)
         if len(event.solved) == event.successes:
             solved = np.where(np.isnan(scores), math.nan, 0.0)
@@ -100,7 +105,10 @@ class Material:
 
 def read(folder: Path) -> Material:
     """Read a run or a study. Raises DataError for what is neither, is broken, or has nothing to tell yet."""
-    return _read_study(folder) if (folder / NAME).is_file() else _read_run(folder)
+    try:
+        return _read_study(folder) if (folder / NAME).is_file() else _read_run(folder)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be read ({error.strerror})") from None
 
 
 def _read_study(folder: Path) -> Material:
@@ -140,6 +148,8 @@ def _trial(folder: Path, plan: Plan, trial: Trial) -> RunRecord | None:
     past, record = _record(run)
     if record.config != trial.arm.config(plan.config, trial.seed):
         raise DataError(f"run {run}: its settings are not those of the study (restore it, or delete it)")
+    if any(len(scores) != record.config.eval_goals for scores in record.scores.values()):
+        raise DataError(f"run {run}: it was not evaluated on the study's {record.config.eval_goals} goals (restore it)")
     unlike = {key for key in {*plan.task, *past.about["task"]} if plan.task.get(key) != past.about["task"].get(key)}
     if unlike:
         raise DataError(f"run {run}: its task's {min(unlike)} is not that of the study (restore it, or delete it)")
@@ -147,9 +157,9 @@ def _trial(folder: Path, plan: Plan, trial: Trial) -> RunRecord | None:
 
 
 def _record(run: Path) -> tuple[Past, RunRecord]:
-    config = Config.parse(next(journal.read(run), {}).get("config", {}))
-    record = RunRecord(config.seed, config)
+    record = RunRecord()
     past = Past.read(run, record)
+    record.config = Config.parse(past.about["config"])
     record.finished, record.seconds = past.finished, past.seconds
     return past, record
 

@@ -18,8 +18,9 @@ NAME = "report.html"
 def write_report(source: Path, to: Path | None = None) -> list[Path]:
     """Report on a run or a study, to `to` (None: report.html in its folder); the files, the page first.
 
-    A report that was there is replaced. Raises DataError for what is neither a run nor a study or is broken,
-    ConfigError where a file cannot be written, UsageError where matplotlib is not installed.
+    Reads and draws for seconds, and blocks meanwhile. A report that was there is replaced. Raises DataError for what is
+    neither a run nor a study or is broken, ConfigError where a file cannot be written, UsageError where matplotlib is
+    not installed.
     """
     html = to or source / NAME
     if html.suffix != ".html":
@@ -29,8 +30,8 @@ def write_report(source: Path, to: Path | None = None) -> list[Path]:
     drawn = pictures(arms)
     whole = content(material, arms, drawn)
     files: dict[Path, bytes] = {
-        html: page(whole).encode(),
-        html.with_suffix(".md"): markdown(whole, html.stem).encode(),
+        html: page(whole).encode("utf-8", "replace"),
+        html.with_suffix(".md"): markdown(whole, html.stem).encode("utf-8", "replace"),
         **{html.with_name(picture_name(html.stem, picture.name)): picture.png for picture in drawn},
     }
     try:

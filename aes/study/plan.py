@@ -68,15 +68,19 @@ class Plan(Settings):
         Raises DataError for a folder that holds something else.
         """
         path = folder / NAME
-        if not path.is_file():
-            if not folder.exists() or (folder.is_dir() and {file.name for file in folder.iterdir()} <= _BEFORE):
-                return None
-            raise DataError(f"study {folder}: no {NAME} in it (name a study's folder, or a new one)")
         try:
+            if not path.is_file():
+                if folder.exists() and not (folder.is_dir() and {file.name for file in folder.iterdir()} <= _BEFORE):
+                    raise DataError(f"study {folder}: no {NAME} in it (name a study's folder, or a new one)")
+                return None
             return cls(**json.loads(path.read_text(encoding="utf-8")))
+        except OSError as error:
+            raise DataError(f"study {folder}: cannot be read ({error.strerror})") from None
         except ValidationError as error:
             why = explain(error.errors(include_url=False)[0], cls.model_fields)
-        except (OSError, ValueError, TypeError, RecursionError) as error:
+        except DataError:
+            raise
+        except (ValueError, TypeError, RecursionError) as error:
             why = str(error)
         raise DataError(f"{path}: not a study of this version of aes ({why})")
 

@@ -26,6 +26,7 @@ from aes.runtime import Run
 from aes.study.grid import Arm, Grid
 from aes.study.plan import Plan
 
+_FINISHED = b'{"event":"Finished",'
 _TAIL = 4096  # bytes at the end of a journal; its last event is far shorter
 
 
@@ -161,9 +162,12 @@ def seconds_of(run: Path) -> float | None:
         return None
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _TAIL))
-        lines = file.read().splitlines()
-    last = next((line for line in reversed(lines) if line.startswith(b'{"event":"Finished"')), None)
-    return float(json.loads(last)["seconds"]) if last else None
+        lines = file.read().splitlines(keepends=True)
+    last = next((line for line in reversed(lines) if line.startswith(_FINISHED) and line.endswith(b"\n")), None)
+    try:
+        return float(json.loads(last)["seconds"]) if last else None
+    except (ValueError, KeyError, TypeError):  # not of aes; whoever reads it whole will say so
+        return None
 
 
 def _begun(run: Path) -> bool:

@@ -163,6 +163,8 @@ DEEP = "[" * 100_000 + "]" * 100_000
             [HEAD, STARTED, sent(), MEASURED, UPDATED | {"update": {"version": 0, "terms": [], "shrink": 1e39}}],
             ":5: an update by a seed or a number that no update has",
         ),
+        ([HEAD, EVALUATED | {"solved": [3]}], ":2: an evaluation with more successes and failures than goals"),
+        ([HEAD, EVALUATED | {"scores": [1], "successes": 1, "solved": [-1]}], ":2: an evaluation with more successes"),
         ([HEAD, EVALUATED | {"version": 3}], ":2: version 3 is evaluated before it is made"),
         ([HEAD, EVALUATED | {"scores": [[[]]]}], ":2: not an event of this version of aes (scores.0"),
     ],

@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 
 from aes.past import Past
+from aes.report.content import content
+from aes.report.figures import figures
+from aes.report.read import read
 from benchmarks.kills import finish, kill_at, start
 from tests.cli.conftest import Aes
 
@@ -76,7 +79,7 @@ def test_every_arm_is_a_run_for_all_other_commands(aes: Aes, tmp_path: Path) -> 
 
 
 def test_a_killed_study_goes_on_to_the_same_end(tmp_path: Path) -> None:
-    flags = [*map(str, FLAGS), "--seeds", "2"]
+    flags = [*map(str, FLAGS), "--seeds", "5"]
     finish("study", str(tmp_path / "whole"), *flags)
     killed = tmp_path / "killed"
     journal = killed / "arms" / "lag-2-frac-1" / "s0" / "journal.jsonl"
@@ -84,7 +87,9 @@ def test_a_killed_study_goes_on_to_the_same_end(tmp_path: Path) -> None:
     assert not Past.read(journal.parent).finished
     finish("study", str(killed))
     assert digests(killed) == digests(tmp_path / "whole")
-    assert len(digests(killed)) == 6
+    assert len(digests(killed)) == 15
+    tables = [content(read(folder), figures(read(folder)), ()).tables[0] for folder in (killed, tmp_path / "whole")]
+    assert tables[0] == tables[1]
 
 
 def test_ctrl_c_stops_a_study_cleanly_and_says_how_to_go_on(tmp_path: Path) -> None:
@@ -127,6 +132,11 @@ def test_what_can_not_be_studied(
     for way in ((), ("--dry-run",)):
         assert said in refused("study", "study", *FLAGS, *flags, *way)
     assert not (tmp_path / "study").exists()
+
+
+def test_a_folder_that_no_system_has(refused: Callable[..., str]) -> None:
+    assert "File name too long" in refused("study", "s" * 300, *FLAGS)
+    assert "File name too long" in refused("report", "s" * 300)
 
 
 def test_a_study_of_something_else_is_left_as_it_is(aes: Aes, refused: Callable[..., str], tmp_path: Path) -> None:

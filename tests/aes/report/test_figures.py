@@ -16,8 +16,9 @@ import pytest
 from aes import ChatTask, Run
 from aes.engine.fake import FakeEngine
 from aes.errors import DataError
+from aes.events import Evaluated
 from aes.report.figures import ArmFigures, figures
-from aes.report.read import arm_of, read
+from aes.report.read import RunRecord, arm_of, read
 from aes.study import Arm, Grid
 from tests.aes.report.conftest import COMMON, GRID
 
@@ -133,6 +134,16 @@ def test_a_run_of_another_study_is_found_out(studied: Path, tmp_path: Path) -> N
     shutil.copytree(folder / "arms" / "sync" / "s0", folder / "arms" / "sync" / "s1")
     with pytest.raises(DataError, match="its settings are not those of the study"):
         read(folder)
+
+
+def test_success_that_an_older_journal_does_not_tell_is_not_known() -> None:
+    record = RunRecord()
+    scores, task = (0.0, 1.0, math.nan), {"name": "shelf"}
+    record(Evaluated(0, scores, successes=1, failures=1, seconds=1.0, task=task))
+    record(Evaluated(3, scores, successes=1, failures=1, seconds=1.0, task=task, solved=(1,)))
+    assert np.isnan(record.solved[0]).all()
+    assert record.solved[3].tolist()[:2] == [0.0, 1.0]
+    assert math.isnan(record.solved[3][2])
 
 
 def test_a_lone_run_is_an_arm_by_itself(shelf: ChatTask, virtual: Any, tmp_path: Path) -> None:

@@ -65,9 +65,10 @@ def test_no_two_arms_share_a_name_or_settings(lags: list[int], fracs: tuple[floa
 
 def test_a_merged_grid_has_what_either_has() -> None:
     one = Grid.parse({**NOTHING, "lags": (4,), "fracs": (1.0,), "seeds": 2})
-    other = Grid.parse({**NOTHING, "natural": (1,), "fracs": (0.5,), "stress": True, "seeds": 1})
+    other = Grid.parse({**NOTHING, "natural": (1,), "lags": (2,), "fracs": (0.5,), "stress": True, "seeds": 1})
     both = one.merged(other)
-    assert (both.lags, both.fracs, both.natural, both.stress, both.seeds) == ((4,), (0.5, 1.0), (1,), True, 2)
+    assert (both.lags, both.fracs, both.natural, both.stress, both.seeds) == ((2, 4), (0.5, 1.0), (1,), True, 2)
+    assert one.merged(Grid.parse({**NOTHING, "fracs": (0.25,)})).fracs == (1.0,)  # shares of no lag are none
     assert both.merged(one) == both.merged(other) == both
 
 

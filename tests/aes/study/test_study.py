@@ -124,6 +124,17 @@ def test_a_study_grows_by_seeds_and_arms_alone(shelf: ChatTask, virtual: Any, wh
     assert study(shelf, folder).left == ()
 
 
+def test_a_torn_end_is_no_end(whole: Path, tmp_path: Path) -> None:
+    journal = tmp_path / "journal.jsonl"
+    content = (whole / "arms" / "sync" / "s0" / "journal.jsonl").read_bytes()
+    assert content.splitlines()[-1].startswith(b'{"event":"Finished"')
+    for end, known in ((len(content), True), (len(content) - 1, False), (len(content) - 20, False)):
+        journal.write_bytes(content[:end])
+        assert (seconds_of(tmp_path) is not None) is known
+    journal.write_bytes(b'{"event":"Finished","seconds":[]}\n')
+    assert seconds_of(tmp_path) is None
+
+
 class Other(NamedTuple):
     task: ChatTask
     engine: FakeEngine
