@@ -40,7 +40,7 @@ QUICK_CASES = (Case(0.0, 16), Case(1.0, 16))
 def figures(effort: Effort) -> list[Figure]:
     """How many times as fast asynchrony is, on one engine and on two."""
     ground = Ground.of(
-        updates=2 if effort.quick else 4, pairs=PAIRS, goals=4, max_tokens=10, basis="random", max_lag=0, sigma=0.1
+        updates=2 if effort.quick else 3, pairs=PAIRS, goals=4, max_tokens=10, basis="random", max_lag=0, sigma=0.1
     )
     places = (("cpu",), ("cpu:0", "cpu:1"))
     return [figure for devices in places for figure in asyncio.run(_figures(ground, devices, effort))]

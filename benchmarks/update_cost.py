@@ -1,7 +1,7 @@
 """The cost of an update: 32 pairs at LoRA sizes from 10^5 to 10^8, against drawing and adding as many normals.
 
 That is the floor, which any implementation has at least: 32 vectors of normals, each added to one vector. At the
-largest size eight of them are drawn and counted four times.
+largest size eight of them are drawn and counted four times. Memory does not depend on the number of pairs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _figure(size: int, repetitions: int, drawn: int) -> Figure:
         updates.append(_milliseconds(_update, centre, often) / often)
         floors.append(sum(_milliseconds(_floor, size, seed, drawn) for seed in range(often)) / often * PAIRS / drawn)
     detail = {"update ms": sum(updates) / len(updates), "floor ms": sum(floors) / len(floors)}
-    detail |= {"vector MiB": size * 4 / 2**20, "added MiB": _peak_mib(size)}
+    detail |= {"vector MiB": size * 4 / 2**20, "added MiB": _peak_mib(size, drawn)}
     ratios = [update / floor for update, floor in zip(updates, floors, strict=True)]
     return Figure(f"update of {PAIRS} pairs / floor, {size:,} parameters", "x", ratios, detail)
 
@@ -58,17 +58,17 @@ def _floor(size: int, seed: int, drawn: int) -> None:
         total.add_(torch.randn(size, generator=generator), alpha=0.01)
 
 
-def _peak_mib(size: int) -> float:
+def _peak_mib(size: int, pairs: int) -> float:
     """Memory that an update adds at its height, the new version included, in a process of its own."""
     with multiprocessing.get_context("spawn").Pool(1) as alone:
-        return alone.apply(_added_mib, (size,))
+        return alone.apply(_added_mib, (size, pairs))
 
 
-def _added_mib(size: int) -> float:
+def _added_mib(size: int, pairs: int) -> float:
     centre = Centre(torch.zeros(size))
     Path("/proc/self/clear_refs").write_text("5")  # begin the record of the most memory anew (Linux)
     before = _most_mib()
-    centre.advance(Update(0, tuple(Term(pair, 0.01) for pair in range(PAIRS))))
+    centre.advance(Update(0, tuple(Term(pair, 0.01) for pair in range(pairs))))
     return _most_mib() - before
 
 
