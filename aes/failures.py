@@ -53,7 +53,9 @@ def failure_of(error: BaseException) -> Failure:
 def checked(episode: object) -> Episode:
     """What a user's `play` returned, in plain Python numbers; what is no Episode or has no fitness is a failed one."""
     if not isinstance(episode, Episode):
-        return failed(failure("result", f"play returned {type(episode).__name__}, not an Episode"))
+        return failed(
+            failure("result", f"play returned {type(episode).__name__}, not an Episode (or, in an AgentTask, a number)")
+        )
     try:
         why = _reported(episode.failure)
         fitness = float(episode.fitness) if why is None else 0.0

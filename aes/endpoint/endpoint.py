@@ -30,6 +30,7 @@ class Endpoint:
 
     def __init__(self) -> None:
         self._doors: WeakValueDictionary[str, Door] = WeakValueDictionary()
+        self._socket: socket.socket | None = None
         self._port = 0
         self._serving: asyncio.Task[None] | None = None
 
@@ -39,7 +40,7 @@ class Endpoint:
     async def __aexit__(self, *exc: object) -> None:
         """Close the port, however often we are cancelled meanwhile. Raises what ended the serving, if anything did."""
         serving, self._serving = self._serving, None
-        if serving is None:
+        if serving is None or self._socket is None:
             return
         serving.cancel()
         cancelled: asyncio.CancelledError | None = None
@@ -48,6 +49,7 @@ class Endpoint:
                 await asyncio.wait([serving])
             except asyncio.CancelledError as error:
                 cancelled = error
+        self._socket.close()  # one that was cancelled before its first step has not
         if cancelled is not None:
             raise cancelled
         with contextlib.suppress(asyncio.CancelledError):
@@ -59,9 +61,9 @@ class Endpoint:
         In the loop's thread. Opens the port if it is not open yet. Raises OSError where there is none to be had.
         """
         if self._serving is None:
-            listening = socket.create_server(("127.0.0.1", 0), backlog=1024)
-            self._port = listening.getsockname()[1]
-            self._serving = asyncio.get_running_loop().create_task(self._serve(listening), name="endpoint")
+            self._socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
+            self._port = self._socket.getsockname()[1]
+            self._serving = asyncio.get_running_loop().create_task(self._serve(self._socket), name="endpoint")
         door = Door(policy, secrets.token_urlsafe(24), self._port)
         self._doors[door.token] = door
         return door
