@@ -54,6 +54,7 @@ class Door:
         self._app = app
         self._desk = Desk(host) if host is not None else None
         self._wrong = ""
+        wire.extension()  # now: what runs is what the sources are at the start
         try:
             self._token = _digest(token if token is not None else secret.read())
         except ConfigError as error:
