@@ -51,8 +51,10 @@ def study(
 ) -> None:
     """Compare schedules: synchronous, natural and controlled asynchrony, stress tests; several seeds of each.
 
-    Every run has its folder, and the study goes on wherever it was stopped: aes study FOLDER. Its seeds and arms can
-    grow, nothing else can change. A list may be `none`. What natural arms learn hangs on timing, all else on seeds.
+    Every run has its folder. Wherever a study was stopped, it goes on with: aes study FOLDER.
+    Its seeds and arms can grow, nothing else can change. A list of arms may be `none`.
+
+    What natural arms learn hangs on timing, all else on seeds alone.
     """
     from cli import study as studying
 
