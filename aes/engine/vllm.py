@@ -27,6 +27,8 @@ from aes.types import Advanced, Completion, Member, Sampling, Update
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 WORKER = "aes.engine.worker.AdapterWorker"
+COMPACT = {"backend": "guidance", "disable_any_whitespace": True}
+"""JSON without blanks between its parts: a perturbed model may else write them until its tokens are spent."""
 _REMEMBERED = 4096
 
 
@@ -250,6 +252,7 @@ def arguments(model: BaseModel, space: LoraSpace, options: VllmOptions) -> dict[
         "enable_prefix_caching": True,
         "enforce_eager": options.eager,
         "gpu_memory_utilization": options.gpu_share,
+        "structured_outputs_config": COMPACT,
         "worker_extension_cls": WORKER,
         "disable_log_stats": True,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -68,6 +69,8 @@ def _flags(given: dict[str, Any]) -> Iterator[str]:
         flag = f"--{key.replace('_', '-')}"
         if value is True:
             yield flag
+        elif isinstance(value, dict):
+            yield from (flag, shlex.quote(json.dumps(value)))
         elif isinstance(value, list):
             yield from (flag, *map(shlex.quote, value))
         elif value is not False:
