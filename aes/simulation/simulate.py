@@ -26,6 +26,7 @@ class Spec:
         config: the run: pairs, goals, updates, schedule, step size, seed.
         lengths: how long episodes are.
         speed: how fast each device is.
+        goals: how many training goals there are to take batches from.
         devices: how many there are.
         slots: members at once on each.
         sequences: requests decoded in one batch, on each.
@@ -38,6 +39,7 @@ class Spec:
     config: Config
     lengths: Lengths
     speed: Speed
+    goals: int = 4096
     devices: int = 1
     slots: int = 16
     sequences: int = 256
@@ -47,7 +49,7 @@ class Spec:
     by_turn: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("devices", "slots", "sequences"):
+        for name in ("goals", "devices", "slots", "sequences"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name} {getattr(self, name)}: at least 1 (raise {name})")
         for name in ("driver", "noise"):
@@ -115,7 +117,7 @@ async def _simulate(spec: Spec) -> Outcome:
         SimulatedEngine(centre, spec.speed, driver, slots=spec.slots, sequences=spec.sequences, name=f"device {number}")
         for number in range(spec.devices)
     ]
-    task = SimulatedTask(spec.lengths, spec.noise, by_turn=spec.by_turn)
+    task = SimulatedTask(spec.lengths, spec.goals, spec.noise, by_turn=spec.by_turn)
     nothing_else = {"eval_goals": 0, "eval_every": 0, "episode_seconds": None}
     config = spec.config.model_copy(update=nothing_else)
     start = centre.worth()

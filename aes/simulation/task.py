@@ -10,25 +10,24 @@ from aes.simulation.engine import QUESTION
 from aes.simulation.lengths import Lengths, Turn
 from aes.types import Episode
 
-GOALS = 1 << 14
-
 
 class SimulatedTask:
     """Plays lengths against a simulated engine; what a member is worth it is asked first, which takes no time.
 
     Args:
         lengths: how long episodes are.
+        goals: how many goals there are.
         noise: standard deviation of an episode's fitness around the member's worth.
         by_turn: one request a turn; else one an episode, which is cheaper and takes the device as long, but waits for
             the driver and for a place in the batch once only.
     """
 
     name = "simulation"
-    train_goals: Sequence[int] = range(GOALS)
     eval_goals: Sequence[int] = ()
     fingerprint: Mapping[str, str] = {}
 
-    def __init__(self, lengths: Lengths, noise: float = 0.0, *, by_turn: bool = True) -> None:
+    def __init__(self, lengths: Lengths, goals: int, noise: float = 0.0, *, by_turn: bool = True) -> None:
+        self.train_goals: Sequence[int] = range(goals)
         self._lengths = lengths
         self._noise = noise
         self._by_turn = by_turn
