@@ -39,7 +39,7 @@ def _checks(settings: TrainSettings, port: int) -> Iterator[str]:
     if settings.engine == "fake":
         yield "--engine fake: it needs no server (leave --engine out)"
     for device in settings.devices:
-        if not re.fullmatch(r"cpu|cpu:\d+|cuda:\d+", device):
-            yield f"--devices {device}: name it as the machine does that the line is for: cpu, cpu:N or cuda:N"
+        if not re.fullmatch(r"(cpu|cuda)(:\d+)?", device):
+            yield f"--devices {device}: name it as the machine does that the line is for: cpu, cpu:N, cuda or cuda:N"
     if port + len(settings.devices) > 65536:
         yield f"--port {port}: there are no {len(settings.devices)} ports from there on (lower it)"

@@ -24,7 +24,7 @@ def engine(
 ) -> None:
     """Print the line that starts an engine elsewhere, for aes train --devices http://HOST:PORT with the same flags.
 
-    --devices names the device there: cpu, cpu:N or cuda:N; several make several lines.
+    --devices names the device there: cpu, cpu:N, cuda (the one it sees) or cuda:N; several make several lines.
     """
     from cli.engine import lines
 
