@@ -35,8 +35,9 @@ def at_a_terminal(typed: bytes, **environment: str) -> Outcome:
             out += os.read(ours, 65536)
         os.write(ours, typed)
         for _ in range(300):
-            # Python loses a Ctrl-C that comes just before it waits for a key; a person presses it again.
-            if not select.select([ours], [], [], 0.2)[0]:
+            # Python loses a Ctrl-C that comes just before it waits for a key; a person presses it again, after a while:
+            # one that comes while Python leaves ends it as the signal would.
+            if not select.select([ours], [], [], 3)[0]:
                 os.write(ours, typed[-1:])
             out += os.read(ours, 65536)
     except OSError:  # how a terminal says that the last program has left
