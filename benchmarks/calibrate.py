@@ -2,11 +2,12 @@
 
 python benchmarks/calibrate.py [--devices cpu:0,cpu:1] [--updates 8] [--repetitions 3] [--json FILE]
 
-Real vLLM engines, the pocket policy, WebShop as `aes train` plays it (but with a step size of 0, so that both sides
-play the same members). One probe gives the batching curve: episodes played one after the other, so many at once that
-every engine's batch has 1, 8 and 64 sequences, against the tokens they come to. Then both sides in turns, recorded; and
-the same members and episodes in virtual time, once with every episode's own length and once with lengths drawn from
-what the journal tells.
+Real vLLM engines, the pocket policy, and two tasks: WebShop as `aes train` plays it, whose episodes are at first much
+alike, and conversations whose turns have a log-deviation of 1 (`benchmarks/talk.py`). The step size is 0, so that all
+runs play the same members. For each task, a probe gives the batching curve: episodes are played one after the other,
+so many at once that every engine has 1, 8 and 64 of them, against the tokens that they come to. Then both sides in
+turns, recorded; and the same members and goals in virtual time, once with every episode's own length and once with
+lengths drawn from what the journal tells.
 """
 
 from __future__ import annotations
@@ -32,13 +33,14 @@ from aes import Config, Run, noise
 from aes.engine.pool import Pool
 from aes.engine.vllm import VllmEngine
 from aes.policy import MemberPolicy
-from aes.protocols import Policy, Seat
-from aes.simulation.lengths import Lengths, Lognormal, Played, Turn, recorded
-from aes.simulation.simulate import Outcome, Spec, simulate
+from aes.protocols import Policy, Seat, Task
+from aes.simulation.lengths import Lognormal, Played, Turn, recorded
+from aes.simulation.simulate import Spec, simulate
 from aes.simulation.speed import Curve, Speed
 from aes.types import Episode, Member, Sampling, Update
 from benchmarks.ground import Ground
-from envs.webshop import WebShop
+from benchmarks.talk import Talk
+from envs.webshop import Catalog
 
 SLOTS, GOALS = 8, 8
 BATCHES = (1, 8, 64)
@@ -60,9 +62,9 @@ class NotingPool(Pool):
 
 @dataclass
 class Noted:
-    """WebShop that keeps the length of every episode, by (member, seed)."""
+    """A task that keeps the length of every episode, by (member, seed)."""
 
-    task: WebShop
+    task: Task
     episodes: dict[tuple[str, int], Sequence[Turn]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -71,22 +73,9 @@ class Noted:
 
     async def play(self, policy: Policy, goal: Any, seed: int) -> Episode:
         episode = await self.task.play(policy, goal, seed)
-        if (member := _member.get(None)) is not None:
-            name = f"s{member.seed}/{member.sign:+d}"
-            self.episodes[name, seed] = _even(episode.turns, episode.tokens)
+        member = _member.get()
+        self.episodes[f"s{member.seed}/{member.sign:+d}", seed] = _even(episode.turns, episode.tokens)
         return episode
-
-
-@dataclass(frozen=True)
-class Side:
-    """One real run."""
-
-    max_lag: int
-    seconds: float
-    turns: int
-    tokens: int
-    lags: dict[int, int]
-    driver_cpu: float
 
 
 def _even(turns: int, tokens: int) -> Sequence[Turn]:
@@ -94,7 +83,95 @@ def _even(turns: int, tokens: int) -> Sequence[Turn]:
     return [Turn(0, max(1, tokens * (i + 1) // turns - tokens * i // turns)) for i in range(turns)]
 
 
-async def probe(task: WebShop, pool: Pool, config: Config, seconds: float) -> Speed:
+@dataclass(frozen=True)
+class Side:
+    """One real run, from its first dispatch to its last update."""
+
+    seconds: float
+    turns: int
+    tokens: int
+    lags: dict[int, int]
+    driver_cpu: float
+
+
+@dataclass(frozen=True)
+class Case:
+    """A task on open engines: what a probe and the runs of both sides have found."""
+
+    name: str
+    config: Config
+    goals: int
+    devices: int
+    speed: Speed
+    rounds: Sequence[tuple[Side, Side]]
+    played: Played
+    journal: Lognormal
+
+    def report(self) -> dict[str, Any]:
+        """Measured and simulated side by side, as plain values."""
+        ratios = [sync.seconds / late.seconds for sync, late in self.rounds]
+        return {
+            "step seconds by batch": {str(batch): seconds for batch, seconds in self.speed.curve.points},
+            "update seconds": self.speed.update,
+            "journal": asdict(self.journal),
+            "measured": {
+                "sync s": statistics.median(sync.seconds for sync, _ in self.rounds),
+                "async s": statistics.median(late.seconds for _, late in self.rounds),
+                "ratio": statistics.median(ratios),
+                "ratios": ratios,
+            },
+            "simulated, every episode's own length": self._simulated(self.played, statistics.median(ratios)),
+            "simulated, lengths from the journal": self._simulated(self.journal, statistics.median(ratios)),
+            "rounds": [[asdict(sync), asdict(late)] for sync, late in self.rounds],
+        }
+
+    def _simulated(self, lengths: Played | Lognormal, measured: float) -> dict[str, Any]:
+        spec = Spec(self.config, lengths, self.speed, self.goals, self.devices, SLOTS, noise=0.0)
+        sync, late = simulate(spec), simulate(replace(spec, config=_late(self.config)))
+        ratio = sync.seconds / late.seconds
+        error = ratio / measured - 1
+        told = {"sync s": sync.seconds, "async s": late.seconds, "ratio": ratio, "lags": late.lags}
+        return told | {"error of the ratio": error, "within the goal": abs(error) <= GOAL}
+
+
+def _late(config: Config) -> Config:
+    return config.model_copy(update={"max_lag": 1})
+
+
+async def measure(ground: Ground, devices: Sequence[str], repetitions: int, seconds: float, folder: Path) -> list[Case]:
+    """Open the engines once, and look at both tasks on them."""
+    talk = Talk.about(Catalog.generate(200), 4.0, 1.0)
+    tasks: list[tuple[Task, Config]] = [
+        (ground.task, ground.config),
+        (talk, ground.config.model_copy(update={"max_tokens": 10})),
+    ]
+    async with NotingPool(ground.engines(devices, SLOTS * len(devices), VllmEngine)) as pool:
+        return [await _case(task, pool, config, repetitions, seconds, folder) for task, config in tasks]
+
+
+async def _case(task: Task, pool: Pool, config: Config, repetitions: int, seconds: float, folder: Path) -> Case:
+    noted, rounds = Noted(task), []
+    await _real(noted, pool, config.model_copy(update={"updates": 2}), folder / f"{task.name} warm")
+    speed = await _probe(task, pool, config, seconds)
+    for number in range(repetitions):
+        sync = await _real(noted, pool, config, folder / f"{task.name} sync {number}")
+        late = await _real(noted, pool, _late(config), folder / f"{task.name} async {number}")
+        rounds.append((sync, late))
+    journal = recorded(folder / f"{task.name} sync 0")
+    goals, played = len(task.train_goals), Played(noted.episodes)
+    return Case(task.name, config, goals, len(pool.devices), speed, rounds, played, journal)
+
+
+async def _real(task: Noted, pool: Pool, config: Config, folder: Path) -> Side:
+    async with Run(task, pool, config, folder) as run:
+        began, cpu = time.perf_counter(), time.process_time()
+        await run.wait()
+        seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
+        metrics = run.metrics
+        return Side(seconds, metrics.turns, metrics.tokens, dict(sorted(metrics.lags.items())), cpu)
+
+
+async def _probe(task: Task, pool: Pool, config: Config, seconds: float) -> Speed:
     """Seconds of a step by batch size, all engines being as busy; whatever a turn costs besides is in it."""
     rates = [await _tokens_a_second(task, pool, config, batch, seconds) for batch in BATCHES]
     began = time.perf_counter()
@@ -104,15 +181,14 @@ async def probe(task: WebShop, pool: Pool, config: Config, seconds: float) -> Sp
     return Speed(Curve(tuple(steps)), update=update)
 
 
-async def _tokens_a_second(task: WebShop, pool: Pool, config: Config, batch: int, seconds: float) -> float:
+async def _tokens_a_second(task: Task, pool: Pool, config: Config, batch: int, seconds: float) -> float:
     """Of all engines together, while each has `batch` episodes going."""
     told, goals = [0], count()
 
     async def play_on(seat: Seat) -> None:
-        sampling = Sampling(max_tokens=config.max_tokens)
         while True:
             goal = next(goals)
-            policy = MemberPolicy(seat, pool.codec, pool.context, sampling)
+            policy = MemberPolicy(seat, pool.codec, pool.context, Sampling(max_tokens=config.max_tokens))
             episode = await task.play(policy, task.train_goals[goal % len(task.train_goals)], goal)
             told[0] += episode.tokens
 
@@ -127,42 +203,9 @@ async def _tokens_a_second(task: WebShop, pool: Pool, config: Config, batch: int
             await asyncio.sleep(seconds)
             return (told[0] - before) / (time.perf_counter() - began)
         finally:
-            for task_ in playing:
-                task_.cancel()
+            for play in playing:
+                play.cancel()
             await asyncio.gather(*playing, return_exceptions=True)
-
-
-async def real(task: Noted, pool: Pool, config: Config, folder: Path) -> Side:
-    """One run, from its first dispatch to its last update."""
-    async with Run(task, pool, config, folder) as run:
-        began, cpu = time.perf_counter(), time.process_time()
-        await run.wait()
-        seconds, cpu = time.perf_counter() - began, time.process_time() - cpu
-        metrics = run.metrics
-        return Side(config.max_lag, seconds, metrics.turns, metrics.tokens, dict(metrics.lags), cpu)
-
-
-async def measure(
-    devices: Sequence[str], updates: int, repetitions: int, seconds: float, folder: Path
-) -> tuple[Config, Speed, list[tuple[Side, Side]], Noted]:
-    """Open the engines, warm up, probe, and run both sides in turns."""
-    ground = Ground.of(pairs=SLOTS * len(devices) // 2, goals=GOALS, updates=updates, lr=0.0, max_lag=0)
-    config, noted = ground.config, Noted(ground.task)
-    rounds = []
-    async with NotingPool(ground.engines(devices, SLOTS * len(devices), VllmEngine)) as pool:
-        await real(noted, pool, config.model_copy(update={"updates": 2}), folder / "warm")
-        speed = await probe(ground.task, pool, config, seconds)
-        for number in range(repetitions):
-            sync = await real(noted, pool, config, folder / f"sync{number}")
-            late = await real(noted, pool, config.model_copy(update={"max_lag": 1}), folder / f"async{number}")
-            rounds.append((sync, late))
-    return config, speed, rounds, noted
-
-
-def simulated(config: Config, speed: Speed, devices: int, lengths: Lengths, goals: int) -> tuple[Outcome, Outcome]:
-    """The same two sides in virtual time."""
-    spec = Spec(config, lengths, speed, goals, devices, SLOTS, noise=0.0)
-    return simulate(spec), simulate(replace(spec, config=config.model_copy(update={"max_lag": 1})))
 
 
 def main() -> None:
@@ -170,58 +213,19 @@ def main() -> None:
     parser.add_argument("--devices", default="cpu:0,cpu:1")
     parser.add_argument("--updates", type=int, default=8)
     parser.add_argument("--repetitions", type=int, default=3)
-    parser.add_argument("--probe-seconds", type=float, default=8.0)
+    parser.add_argument("--probe-seconds", type=float, default=6.0)
     parser.add_argument("--json", type=Path, default=Path(__file__).parent / "calibration.json")
     given = parser.parse_args()
     devices = given.devices.split(",")
+    ground = Ground.of(pairs=SLOTS * len(devices) // 2, goals=GOALS, updates=given.updates, lr=0.0, max_lag=0)
     with tempfile.TemporaryDirectory() as folder:
-        config, speed, rounds, noted = asyncio.run(
-            measure(devices, given.updates, given.repetitions, given.probe_seconds, Path(folder))
-        )
-        journal = recorded(Path(folder) / "sync0")
-    lengths = {"each its own": Played(noted.episodes), "from the journal": journal}
-    result = report(config, speed, rounds, lengths, devices, len(noted.train_goals))
+        cases = asyncio.run(measure(ground, devices, given.repetitions, given.probe_seconds, Path(folder)))
+    settings = ground.config.model_dump(mode="json")
+    result = {"devices": devices, "config": settings, **{case.name: case.report() for case in cases}}
     given.json.write_text(json.dumps(result, indent=2) + "\n")
-    print(json.dumps(result, indent=2))
-
-
-def report(
-    config: Config,
-    speed: Speed,
-    rounds: Sequence[tuple[Side, Side]],
-    lengths: dict[str, Played | Lognormal],
-    devices: Sequence[str],
-    goals: int,
-) -> dict[str, Any]:
-    """Measured and simulated side by side, as plain values."""
-    ratios = [sync.seconds / late.seconds for sync, late in rounds]
-    ratio = statistics.median(ratios)
-    result: dict[str, Any] = {
-        "devices": list(devices),
-        "config": config.model_dump(mode="json"),
-        "step seconds by batch": {str(batch): seconds for batch, seconds in speed.curve.points},
-        "update seconds": speed.update,
-        "rounds": [[asdict(sync), asdict(late)] for sync, late in rounds],
-        "measured": {
-            "sync s": statistics.median(sync.seconds for sync, _ in rounds),
-            "async s": statistics.median(late.seconds for _, late in rounds),
-            "ratio": ratio,
-            "ratios": ratios,
-        },
-    }
-    for name, drawn in lengths.items():
-        sync, late = simulated(config, speed, len(devices), drawn, goals)
-        simulated_ratio = sync.seconds / late.seconds
-        result[f"simulated, lengths {name}"] = {
-            "sync s": sync.seconds,
-            "async s": late.seconds,
-            "ratio": simulated_ratio,
-            "error of the ratio": simulated_ratio / ratio - 1,
-            "within the goal": abs(simulated_ratio / ratio - 1) <= GOAL,
-            "lengths": asdict(drawn) if not isinstance(drawn, Played) else f"{len(drawn.episodes)} episodes",
-            "lags": late.lags,
-        }
-    return result
+    for case in cases:
+        told = {key: value for key, value in case.report().items() if key != "rounds"}
+        print(case.name, json.dumps(told, indent=2))
 
 
 if __name__ == "__main__":
