@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -28,6 +29,8 @@ def test_example_runs(example: Path, tmp_path: Path) -> None:
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, env=env)
     assert ran.returncode == 0, ran.stderr
     assert "version 0" in ran.stdout
+    scores = [float(score) for score in re.findall(r"^version \d+: score ([\d.]+)", ran.stdout, re.MULTILINE)]
+    assert not scores or scores[-1] > scores[0]
 
 
 WANDB = """
