@@ -29,6 +29,9 @@ from aes.types import Advanced, Completion, Member, Sampling, Update
 POLL_S = 1.0
 """Seconds between two tries to reach a server that is away, or has another driver."""
 
+MEET_S = 60.0
+"""Seconds in which a server says what it is; the first time it reads its model's configuration."""
+
 BUSY_S = wire.LEASE_S + wire.HOLD_S
 """Seconds in which a server finds out that a driver it had is gone."""
 
@@ -184,7 +187,12 @@ class RemoteEngine:
         await asyncio.to_thread(snapshot.place, folder, space, data, model.name)
 
     async def _meet(self, link: Link) -> None:
-        hello = handshake.read(await link.hello(), self._url)
+        try:
+            async with asyncio.timeout(MEET_S):
+                data = await link.hello()
+        except TimeoutError:
+            raise EngineLost(f"engine {self._url}: no answer for {MEET_S:g} s") from None
+        hello = handshake.read(data, self._url)
         handshake.check(hello, self._wanted, self._url)
         self._hello = hello
 

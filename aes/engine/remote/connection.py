@@ -42,7 +42,11 @@ class Connection:
     async def open(cls, link: Link, url: str, lora: Lora, seconds: float) -> Connection:
         """Ask for the lease. Raises Busy where another driver has it, EngineLost, EngineUnfit."""
         driver = f"{platform.node() or 'a machine'}, process {os.getpid()}"[:200]
-        opened = await link.ask("open", wire.Open(driver=driver, lora=lora), wire.Opened)
+        try:
+            async with asyncio.timeout(seconds):
+                opened = await link.ask("open", wire.Open(driver=driver, lora=lora), wire.Opened)
+        except TimeoutError:
+            raise EngineLost(f"engine {url}: no answer for {seconds:g} s (engine_seconds)") from None
         return cls(link, url, opened.lease, seconds)
 
     async def lost(self) -> str:

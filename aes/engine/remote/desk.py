@@ -10,7 +10,8 @@ import asyncio
 import math
 import secrets
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -72,6 +73,28 @@ class Lease:
         self.observing = False
         self.holds = 0
         self.heard = asyncio.get_running_loop().time()
+        self._calls = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[None]:
+        """What the engine does under the lease is done inside, and given up with EngineLost when that ends."""
+        self._calls += 1
+        self._idle.clear()
+        try:
+            async with self.life.living():
+                yield
+        finally:
+            self._calls -= 1
+            if not self._calls:
+                self._idle.set()
+
+    async def end(self, why: str) -> None:
+        """End it, with all that runs under it: nothing of that must reach the engine once the next driver is there."""
+        self.life.end(f"the lease is over ({why})")
+        await self._idle.wait()
+        await self.engine.__aexit__(None, None, None)
 
     @property
     def deserted(self) -> bool:
@@ -140,8 +163,7 @@ class Desk:
         """End a lease, with all that runs under it."""
         if self._lease is lease:
             self._lease = None
-            lease.life.end(f"the lease is over ({why})")
-            await lease.engine.__aexit__(None, None, None)
+            await lease.end(why)
 
     async def _hold(self, lease: Lease, body: bytes) -> bytes:
         """Be held by the driver's presence, for as long as it asks; answer at once when the engine is lost."""
@@ -171,13 +193,13 @@ class Desk:
         record = wire.Generate.model_validate_json(body)
         if not lease.observing and record.member.version not in lease.held:
             raise EngineError(f"version {record.member.version} is not held (held: {sorted(lease.held)})")
-        async with lease.life.living(), lease.engine.seat(record.member) as seat:
+        async with lease.working(), lease.engine.seat(record.member) as seat:
             reply = await seat.generate(record.prompt, record.sampling)
         return _json(wire.Generated(token_ids=reply.token_ids, finish_reason=reply.finish_reason))
 
     async def _observe(self, lease: Lease, body: bytes) -> bytes:
         record = wire.Observe.model_validate_json(body)
-        async with lease.life.living():
+        async with lease.working():
             await lease.engine.observe(record.on)
             lease.observing = record.on
         return _json(wire.Done())
@@ -200,7 +222,7 @@ class Desk:
             basis = Path(folder, "basis.safetensors")
             if (given := lease.given) is not None:
                 await asyncio.to_thread(basis.write_bytes, given)
-            async with lease.life.living():
+            async with lease.working():
                 digest, dim = await lease.engine.start(record.seed, record.sigma, basis)
                 lease.held = frozenset({0})
             if lease.engine.wants_observation and given is None:
@@ -210,7 +232,7 @@ class Desk:
 
     async def _advance(self, lease: Lease, body: bytes) -> bytes:
         record = wire.Advance.model_validate_json(body)
-        async with lease.life.living():
+        async with lease.working():
             advanced = await lease.engine.advance(record.update, set(record.keep), record.lags)
             lease.held = frozenset({*lease.held.intersection(record.keep), record.update.version + 1})
         moved = (advanced.moved[lag] for lag in record.lags)
@@ -219,7 +241,7 @@ class Desk:
     async def _export(self, lease: Lease, body: bytes) -> bytes:
         record = wire.Export.model_validate_json(body)
         with tempfile.TemporaryDirectory(prefix="aes-") as folder:
-            async with lease.life.living():
+            async with lease.working():
                 await lease.engine.export(record.version, Path(folder))
             return await asyncio.to_thread(Path(folder, snapshot.WEIGHTS).read_bytes)
 

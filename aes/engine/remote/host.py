@@ -71,9 +71,12 @@ class VllmHost:
 
     async def ping(self) -> None:
         """Return once the worker answers. Raises EngineLost."""
-        if self._client.errored:
-            raise EngineLost("vLLM met an error that it could not go on from")
-        await self._client.collective_rpc("aes_ping")
+        from vllm.v1.engine.exceptions import EngineDeadError
+
+        try:
+            await self._client.collective_rpc("aes_ping")
+        except EngineDeadError as error:
+            raise EngineLost("vLLM met an error that it could not go on from") from error
 
     def _inspected(self) -> BaseModel:
         if self._model is None:
