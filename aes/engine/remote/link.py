@@ -105,7 +105,7 @@ class Link:
         except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, TimeoutError) as error:
             raise Broken(f"engine {self._url}: {_reason(error)}") from None
         except (aiohttp.ClientError, ValueError) as error:
-            raise EngineUnfit(f"engine {self._url}: {_reason(error)} (is that the address?)") from None
+            raise EngineUnfit(f"engine {self._url}: not an address, or no HTTP there ({error})") from None
         if response.status != 200:
             raise self._refusal(response.status, data, call)
         return data
@@ -143,7 +143,7 @@ class Link:
 
 def _reason(error: BaseException) -> str:
     if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError):
-        return f"no TLS that can be trusted ({error.os_error.strerror or error})"
+        return f"no TLS that can be trusted ({error.os_error.strerror or error}; SSL_CERT_FILE names an authority)"
     if isinstance(error, aiohttp.ClientConnectorError):
         return f"cannot be reached ({error.os_error.strerror or error})"
     if isinstance(error, asyncio.TimeoutError):
