@@ -59,7 +59,15 @@ QWEN_7B = Shape("Qwen2.5-7B", 28, 3584, 18944, 28, 4, 128, 152064)
 
 @dataclass(frozen=True)
 class Gpu:
-    """A device. Peak figures are the maker's; the shares of them that vLLM gets are assumed, not measured here."""
+    """A device. Memory, bandwidth and operations a second are the maker's; all else is assumed, not measured here.
+
+    Attributes:
+        memory_share: what vLLM may take.
+        bandwidth_share, flops_share: of the peaks, what decoding and prefill get.
+        step_overhead: seconds of a step beside that: scheduling, launches, sampling.
+        normals: normal numbers drawn and added a second.
+        digest: bytes of the centre hashed a second, by one core beside the device.
+    """
 
     name: str
     memory: float
@@ -70,6 +78,7 @@ class Gpu:
     flops_share: float = 0.4
     step_overhead: float = 0.003
     normals: float = 2e10
+    digest: float = 1e9
 
 
 H100 = Gpu("H100 SXM 80 GB", 80e9, 3.35e12, 989e12)
@@ -81,16 +90,16 @@ class Load:
 
     pairs: int
     goals: int = 16
-    turns: float = 7.0
-    first_prompt: int = 700
-    prompt: int = 350
-    reply: int = 60
+    turns: float = 6.0
+    first_prompt: int = 250
+    prompt: int = 200
+    reply: int = 50
     devices: int = 8
     slots: int = 16
     sequences: int = 256
     max_lag: int = 1
     rank: int = 32
-    driver_us: float = 60.0
+    driver_us: float = 400.0
 
 
 @dataclass(frozen=True)
@@ -188,8 +197,8 @@ class Reckoning:
 
     @property
     def update(self) -> float:
-        """One update: every pair's normals drawn again and added."""
-        return self.load.pairs * self.build
+        """One update: every pair's normals drawn again and added, and the new centre hashed."""
+        return self.load.pairs * self.build + self.shape.lora(self.load.rank) * FLOAT32 / self.gpu.digest
 
     @property
     def speed(self) -> Speed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,7 +15,7 @@ class Curve:
     """Seconds of one decoding step by batch size: straight lines through (sequences, seconds), at least two of them.
 
     Beyond the ends the outer lines go on, though never below the shortest step given. Raises ConfigError for points
-    that are out of order or no time at all, and for more sequences that are decoded faster in all.
+    out of order or no time at all.
     """
 
     points: tuple[tuple[int, float], ...]
@@ -23,13 +24,13 @@ class Curve:
         sizes = [size for size, _ in self.points]
         if len(sizes) < 2 or sizes[0] < 1 or any(b <= a for a, b in pairwise(sizes)):
             raise ConfigError(f"curve {self.points}: at least two batch sizes, rising from 1 up (name others)")
-        if any(seconds <= 0 for _, seconds in self.points):
-            raise ConfigError(f"curve {self.points}: a step takes time (give seconds above 0)")
+        if not all(0 < seconds < math.inf for _, seconds in self.points):
+            raise ConfigError(f"curve {self.points}: a step takes some time (give seconds above 0)")
 
     @classmethod
     def linear(cls, base: float, per_sequence: float) -> Curve:
         """A step of base + per_sequence * batch seconds. Raises ConfigError."""
-        if base < 0 or per_sequence < 0:
+        if not (base >= 0 and per_sequence >= 0):
             raise ConfigError(f"curve {base * 1e3:g},{per_sequence * 1e3:g}: no time is negative (milliseconds >= 0)")
         return cls(((1, base + per_sequence), (2, base + 2 * per_sequence)))
 
@@ -43,7 +44,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Speed:
-    """What one device takes its time for, in seconds. All but decoding keeps the whole device busy.
+    """What one device takes its time for, in seconds. All but decoding keeps the whole device busy. Raises ConfigError.
 
     Attributes:
         curve: a decoding step.
@@ -58,3 +59,8 @@ class Speed:
     request: float = 0.0
     build: float = 0.0
     update: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("prefill", "request", "build", "update"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ConfigError(f"curve: {name} {getattr(self, name):g} s: no less than 0 (raise it)")
