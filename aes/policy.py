@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,21 +9,15 @@ from typing import TYPE_CHECKING
 from aes.errors import AesError, ContextOverflow, EngineError
 from aes.protocols import Codec, Policy, Seat
 from aes.structured import Structured
+from aes.talks import Talks
 from aes.types import Completion, Message, Sampling, Tool
 
 if TYPE_CHECKING:
     from aes.endpoint import Door
 
-_REMEMBERED = 8
-
 
 class MemberPolicy:
-    """One member for one episode.
-
-    Prompts go to the engine as token ids that only grow: where a conversation continues one of the last few, the ids of
-    that prompt and of its reply are kept as they were and just the new text is encoded, so that the engine's prefix
-    cache carries from turn to turn and a reply is never encoded in another way than it was generated. Several
-    conversations may go on at once, or branch off one another.
+    """One member for one episode. Several conversations may go on at once, or branch off one another.
 
     Attributes:
         turns, tokens: replies so far, and the tokens in them.
@@ -47,7 +40,7 @@ class MemberPolicy:
         self._sampling = sampling
         self._seed = seed
         self._asked = 0
-        self._known: deque[tuple[str, list[int]]] = deque(maxlen=_REMEMBERED)
+        self._talks = Talks(codec.encode)
         self._admit = admit
         self._door: Door | None = None
 
@@ -63,11 +56,11 @@ class MemberPolicy:
         tools: Sequence[Tool] = (),
     ) -> Completion:
         """Answer a conversation; see `aes.protocols.Policy`."""
-        text = self._codec.render(messages, tools)
-        prompt = self._encode(text)
-        room = self._context - len(prompt)
+        prompt = self._talks.prompt(self._codec.render(messages, tools))
+        length = len(prompt.ids)
+        room = self._context - length
         if room < 1:
-            raise ContextOverflow(f"prompt of {len(prompt)} tokens, context of {self._context} (raise context)")
+            raise ContextOverflow(f"prompt of {length} tokens, context of {self._context} (raise context)")
         sampling = replace(
             self._sampling,
             max_tokens=min(max_tokens or self._sampling.max_tokens, room),
@@ -77,8 +70,8 @@ class MemberPolicy:
             structured=structured,
         )
         self._asked += 1
-        reply = await self._seat.generate(prompt, sampling)
-        self._known.append((text + reply.text, prompt + self._without_end(reply.token_ids)))
+        reply = await self._seat.generate(prompt.ids, sampling)
+        self._talks.said(prompt, reply.text, self._without_end(reply.token_ids))
         self.turns, self.tokens = self.turns + 1, self.tokens + len(reply.token_ids)
         return reply
 
@@ -99,6 +92,7 @@ class MemberPolicy:
 
     def close(self) -> None:
         """The episode is over: nobody comes in any more."""
+        self._admit = _nobody
         if self._door is not None:
             self._door.close()
 
@@ -108,17 +102,12 @@ class MemberPolicy:
         self._door = self._door or self._admit(self)
         return self._door
 
-    def _encode(self, text: str) -> list[int]:
-        """Token ids of a prompt; the part that is known already as it was."""
-        said, ids = max(
-            (known for known in self._known if text.startswith(known[0])),
-            key=lambda known: len(known[0]),
-            default=("", []),
-        )
-        return ids + self._codec.encode(text[len(said) :])
-
     def _without_end(self, ids: Sequence[int]) -> list[int]:
         return [token for token in ids if token not in self._codec.end_ids]
+
+
+def _nobody(policy: Policy) -> Door:
+    raise EngineError("policy.base_url: the episode is over (ask for it while it is played)")
 
 
 def turn_seed(seed: int, turn: int) -> int:

@@ -48,16 +48,14 @@ class Api:
         """Have the episode's member answer. A client that goes away aborts its request."""
         door = self._door(request)
         asked = wire.read(await request.read())
-        reply = await door.wait_for(
-            door.policy.complete(
-                [said.message for said in asked.messages],
-                max_tokens=asked.max_completion_tokens or asked.max_tokens,
-                temperature=asked.temperature,
-                seed=asked.seed,
-                stop=asked.stops,
-                structured=asked.form,
-                tools=asked.tools_told,
-            )
+        reply = await door.complete(
+            [said.message for said in asked.messages],
+            max_tokens=asked.max_completion_tokens or asked.max_tokens,
+            temperature=asked.temperature,
+            seed=asked.seed,
+            stop=asked.stops,
+            structured=asked.form,
+            tools=asked.tools_told,
         )
         made = Answer(f"chatcmpl-{next(self._numbers)}", reply, asked.stops, bool(asked.tools_told))
         if not asked.stream:

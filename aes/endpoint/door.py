@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Sequence
 from typing import Any
 
 from aes.endpoint.refusal import Refusal
 from aes.errors import AesError
 from aes.protocols import Policy
-from aes.types import Completion
+from aes.types import Completion, Message
 
 OVER = Refusal(404, "no_such_episode", "there is no such episode: it is over, or the address is another's")
 
@@ -18,28 +18,33 @@ class Door:
     """What the endpoint knows of one episode.
 
     Attributes:
-        policy: the member that answers.
         token: what proves that a request is the episode's.
         url: where an OpenAI client finds it.
         failed: why the last request came to nothing, if it did.
     """
 
     def __init__(self, policy: Policy, token: str, port: int) -> None:
-        self.policy = policy
         self.token = token
         self.url = f"http://127.0.0.1:{port}/{token}/v1"
         self.failed: AesError | None = None
-        self.closed = False
+        self._policy: Policy | None = policy
         self._waiting: set[asyncio.Timeout] = set()
 
-    async def wait_for(self, reply: Coroutine[Any, Any, Completion]) -> Completion:
-        """The reply to a request. Raises Refusal when the episode ends meanwhile; cancelling aborts the request."""
+    @property
+    def closed(self) -> bool:
+        """Whether the episode is over."""
+        return self._policy is None
+
+    async def complete(self, messages: Sequence[Message], **options: Any) -> Completion:
+        """The member's reply. Raises Refusal when the episode is over or ends meanwhile; cancelling aborts it."""
+        if self._policy is None:
+            raise OVER
         self.failed = None
         try:
             async with asyncio.timeout(None) as scope:
                 self._waiting.add(scope)
                 try:
-                    return await reply
+                    return await self._policy.complete(messages, **options)
                 finally:
                     self._waiting.discard(scope)
         except TimeoutError:
@@ -52,6 +57,6 @@ class Door:
 
     def close(self) -> None:
         """Let nobody in any more, and give up what is being waited for."""
-        self.closed = True
+        self._policy = None
         for scope in self._waiting:
             scope.reschedule(asyncio.get_running_loop().time())

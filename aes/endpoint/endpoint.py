@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Self
 from weakref import WeakValueDictionary
 
 from aes.endpoint.door import Door
+from aes.errors import EngineError
 from aes.protocols import Policy
 
 if TYPE_CHECKING:
@@ -33,13 +34,15 @@ class Endpoint:
         self._socket: socket.socket | None = None
         self._port = 0
         self._serving: asyncio.Task[None] | None = None
+        self._left = False
 
     async def __aenter__(self) -> Self:
+        self._left = False
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         """Close the port, however often we are cancelled meanwhile. Raises what ended the serving, if anything did."""
-        serving, self._serving = self._serving, None
+        serving, self._serving, self._left = self._serving, None, True
         if serving is None or self._socket is None:
             return
         serving.cancel()
@@ -58,8 +61,11 @@ class Endpoint:
     def admit(self, policy: Policy) -> Door:
         """A way in to a policy. Keep the door: it is open as long as somebody does, and does not close it.
 
-        In the loop's thread. Opens the port if it is not open yet. Raises OSError where there is none to be had.
+        In the loop's thread. Opens the port if it is not open yet. Raises EngineError once the endpoint has been
+        left, OSError where there is no port to be had.
         """
+        if self._left:
+            raise EngineError("policy.base_url: the run is over (ask for it while an episode is played)")
         if self._serving is None:
             self._socket = socket.create_server(("127.0.0.1", 0), backlog=1024)
             self._port = self._socket.getsockname()[1]

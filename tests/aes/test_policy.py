@@ -152,6 +152,21 @@ async def test_of_two_known_beginnings_the_longer_one_is_kept() -> None:
         assert after[: len(before)] == before
 
 
+async def test_a_conversation_that_only_grows_is_kept_once() -> None:
+    seat = Spelling()
+    policy = MemberPolicy(seat, PairCodec(), 1000, Sampling())
+    messages = [user("first")]
+    for _ in range(12):
+        messages += [assistant((await said(policy, seat, messages)).text), user("on")]
+    (talk,) = policy._talks._last
+    assert len(talk.marks) == 24
+    root = messages[:1]
+    await said(policy, seat, [*root, assistant("no 1"), user("another way")])  # a branch off its very beginning
+    first, branch = seat.asked[0][0], seat.asked[-1][0]
+    assert branch[: len(first) + 4] == [*first, *map(ord, "no 1")]
+    assert len(policy._talks._last) == 2
+
+
 async def test_only_the_last_few_conversations_are_known_and_the_others_are_right_all_the_same() -> None:
     seat, codec = Spelling(), PairCodec()
     policy = MemberPolicy(seat, codec, 1000, Sampling())
@@ -164,7 +179,7 @@ async def test_only_the_last_few_conversations_are_known_and_the_others_are_righ
         kept = codec.encode(codec.render(root)) + [ord(letter) for letter in reply]
         kept += codec.encode(text[len(codec.render(root) + reply) :])
         assert seat.asked[12 + number][0] in (kept, codec.encode(text))
-    assert len(policy._known) == 8
+    assert len(policy._talks._last) == 8
 
 
 async def test_seeds_are_the_episode_s_where_none_is_given_and_turns_and_tokens_are_counted() -> None:

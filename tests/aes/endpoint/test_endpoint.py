@@ -14,9 +14,10 @@ from openai import AsyncOpenAI, BadRequestError, InternalServerError, NotFoundEr
 
 from aes import AgentTask, Config, Episode, Run
 from aes.endpoint import Door, Endpoint
+from aes.endpoint.refusal import Refusal
 from aes.engine.codec import ChatCodec
 from aes.engine.fake import FakeEngine, TextCodec
-from aes.errors import ContextOverflow, EngineLost, GenerationFailed
+from aes.errors import ContextOverflow, EngineError, EngineLost, GenerationFailed
 from aes.policy import MemberPolicy
 from aes.referee import Referee
 from aes.structured import Choice
@@ -161,6 +162,25 @@ async def test_an_address_is_void_after_the_episode_and_who_waits_is_told() -> N
         assert seat.aborted.is_set()
         with pytest.raises(NotFoundError):
             await client.chat.completions.create(model="any", messages=HELLO)
+
+
+async def test_nobody_gets_an_address_when_it_is_too_late() -> None:
+    async with Endpoint() as endpoint:
+        early, late = (MemberPolicy(Scripted(), TextCodec(), 1000, Sampling(), 0, endpoint.admit) for _ in range(2))
+        early.close()
+        with pytest.raises(EngineError, match="the episode is over"):
+            _ = early.base_url
+    with pytest.raises(EngineError, match="the run is over"):
+        _ = late.base_url
+    assert endpoint._serving is None
+
+
+async def test_a_request_that_arrives_as_the_episode_ends_is_never_begun() -> None:
+    async with opened("never") as (_, door, seat):
+        door.close()
+        with pytest.raises(Refusal, match="it is over"):
+            await door.complete(HELLO)
+        assert not seat.asked
 
 
 async def test_a_client_that_goes_away_aborts_its_request() -> None:
