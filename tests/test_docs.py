@@ -43,6 +43,9 @@ def commands(page: Path) -> list[str]:
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
+FILES = {body.splitlines()[0].removeprefix("# "): body for page in PAGES for body in blocks(page, "python")}
+"""Blocks by their first line, which names a file where the page has one."""
+
 COMMANDS = sorted({line for page in PAGES for line in commands(page)})
 
 
@@ -109,6 +112,10 @@ def test_commands_can_be_typed(
         here = {"RUN": cut if words[0] == "resume" else finished, "NAME_OR_PATH": tiny_model, "NEW": tmp_path / "new"}
         here["DIR"] = data if "--data" in words else tmp_path / "written"
         words += SMALL.get(words[0], "--help").split() if "--dry-run" not in words else []
+        if "--task" in words:  # the page has its file too
+            name = words[words.index("--task") + 1].partition(":")[0] + ".py"
+            (tmp_path / name).write_text(FILES[name])
+            del words[words.index("--products") : words.index("--products") + 2]
         typed = aes(*[here.get(word, word) for word in words])
         assert typed.code == 0, typed.err
     else:
