@@ -14,7 +14,7 @@ REMEMBERED = 8
 """Branches of conversations that are known; what continues another one is encoded anew."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Talk:
     """Text, its ids, and lengths of both where a prompt or a reply ended; `of` is what it continues to the end."""
 
@@ -47,7 +47,8 @@ class Talks:
             if marks and marks[-1] > at:
                 kept, at, parent = marks, marks[-1], talk
         length, count = at
-        ids = (parent.ids[:count] if parent else []) + self._encode(text[length:])
+        ids = parent.ids[:count] if parent else []
+        ids += self._encode(text[length:])
         whole = parent is not None and at == parent.marks[-1]
         return Talk(text, ids, (*kept, (len(text), len(ids))), parent if whole else None)
 
