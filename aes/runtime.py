@@ -25,6 +25,7 @@ from aes.checks import check, same
 from aes.clock import Clock
 from aes.config import Config, Settings
 from aes.dispatch import Dispatcher
+from aes.engine.claim import Claim
 from aes.engine.pool import Pool
 from aes.engine.revival import Reviver
 from aes.errors import ConfigError, DataError, raise_bare
@@ -74,6 +75,7 @@ class Run:
         self.config = config
         self.metrics = Metrics(folder / "metrics.jsonl" if folder else None)
         self._pool = Pool.around(engine)
+        self._claim = Claim([device.engine for device in self._pool.devices])
         self._referee = Referee(task, self._pool, config)
         self._beginning = Beginning(self._referee, folder, about, past)
         self._listeners = Bus(self.metrics, *listeners)
@@ -123,6 +125,7 @@ class Run:
         self._began = asyncio.get_running_loop().time()
         referee = self._referee
         try:
+            self._claim.take()
             await referee.__aenter__()
             past = self._open()
             evaluator = Evaluator(referee, self._beginning.folder, past, self._bus.emit)
@@ -226,6 +229,7 @@ class Run:
         self._seconds(stop=True)
         self._over.set()
         self._stream.close()
+        self._claim.release()
         try:
             await self._referee.__aexit__()
         finally:

@@ -14,7 +14,8 @@ from safetensors.torch import load_file
 
 from aes import AgentTask, ChatTask, Run
 from aes.engine.fake import FakeEngine
-from aes.errors import EngineError
+from aes.engine.pool import Pool
+from aes.errors import ConfigError, EngineError
 from aes.events import Evaluated, Finished, Stream, Updated
 from tests.aes.runs import config, digests, of, played, uneven
 
@@ -144,3 +145,17 @@ async def test_two_runs_with_engines_of_their_own_and_one_fails(shelf: ChatTask)
     assert "ValueError: no" in str(bad)
     assert isinstance(good, list)
     assert digests(good) == digests(await played(shelf, FakeEngine(), config(max_lag=2, stale_frac=0.5)))
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+async def test_a_second_run_on_one_engine_is_refused_and_the_first_goes_on(shelf: ChatTask, pooled: bool) -> None:
+    settings = config(max_lag=2, stale_frac=0.5)
+    async with FakeEngine() as single:
+        engine = Pool([single]) if pooled else single
+        async with Run(shelf, engine, settings) as run:
+            with pytest.raises(ConfigError, match=r"another run is using it \(aes.engine.shared.Shared"):
+                async with Run(shelf, single, settings):
+                    pass
+            events = [event async for event in run]
+        async with Run(shelf, engine, settings) as again:  # one after the other they may
+            assert digests([event async for event in again]) == digests(events)
