@@ -17,6 +17,7 @@ from aes.engine.fake import FakeEngine
 from aes.policy import MemberPolicy
 from aes.types import Member, Sampling
 from benchmarks.measure import Effort, Figure
+from cli import collector
 
 TURNS = 4
 GOALS = 16
@@ -46,6 +47,11 @@ TASK = ChatTask("count", Count, range(10_000), range(10_000, 10_001))
 
 def figures(effort: Effort) -> list[Figure]:
     """Cost a turn by episodes at once, the same over the bare turns, and how flat it is."""
+    with collector.sparing():  # as the command line has it
+        return _figures(effort)
+
+
+def _figures(effort: Effort) -> list[Figure]:
     asyncio.run(_within(max(IN_FLIGHT)))  # warms up
     bare = list[float]()
     within: dict[int, list[float]] = {members: [] for members in IN_FLIGHT}

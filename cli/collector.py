@@ -11,7 +11,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-NEW_OBJECTS = 10_000
+NEW_OBJECTS = 50_000
 """Objects made and not freed before the youngest are searched; Python's own figure is 700."""
 
 
