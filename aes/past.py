@@ -217,7 +217,7 @@ class Past:
 def counted(evaluation: Evaluated) -> bool:
     """Whether an evaluation's successes and failures are of its goals."""
     good, failed = evaluation.successes, evaluation.failures
-    if evaluation.solved and not (0 <= min(evaluation.solved) and max(evaluation.solved) < len(evaluation.scores)):
+    if evaluation.solved and not (min(evaluation.solved) >= 0 and max(evaluation.solved) < len(evaluation.scores)):
         return False
     return good >= 0 and failed >= 0 and good + failed <= len(evaluation.scores)
 
