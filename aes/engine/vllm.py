@@ -250,6 +250,8 @@ def arguments(model: BaseModel, space: LoraSpace, options: VllmOptions) -> dict[
         "max_num_seqs": options.sequences,
         "max_num_batched_tokens": max(8192, context),
         "enable_prefix_caching": True,
+        # On a CPU vLLM can't take back the number it has drawn for a prompt read in part, and dies of that.
+        "enable_chunked_prefill": not options.device.startswith("cpu"),
         "enforce_eager": options.eager,
         "gpu_memory_utilization": options.gpu_share,
         "structured_outputs_config": COMPACT,

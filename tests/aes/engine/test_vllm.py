@@ -103,6 +103,19 @@ async def test_the_base_is_the_base(engine: VllmEngine, tiny_model: Path, tmp_pa
     await agrees(engine, Member(0), base)
 
 
+async def test_drawn_replies_to_more_prompts_than_one_step_reads(engine: VllmEngine, tmp_path: Path) -> None:
+    await start(engine, tmp_path)
+
+    async def draw(number: int) -> str:
+        sampling = Sampling(max_tokens=4, temperature=1.0, seed=number)
+        async with engine.seat(Member(0)) as seat:
+            return (await seat.generate(engine.codec.encode(f"{number:03} " * 60), sampling)).text
+
+    first = await asyncio.gather(*map(draw, range(64)))
+    assert len(set(first)) > 32
+    assert await asyncio.gather(*map(draw, range(64))) == first
+
+
 async def test_updates_are_the_pure_arithmetic(engine: VllmEngine, tmp_path: Path) -> None:
     first = await start(engine, tmp_path)
     centre = Centre(torch.zeros(engine.space.dim))
