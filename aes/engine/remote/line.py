@@ -67,13 +67,13 @@ def _flags(given: dict[str, Any]) -> Iterator[str]:
     """Flags of vLLM's command line from the names of its arguments."""
     for key, value in given.items():
         flag = f"--{key.replace('_', '-')}"
-        if value is True:
-            yield flag
+        if isinstance(value, bool):
+            yield flag if value else f"--no-{flag[2:]}"
         elif isinstance(value, dict):
             yield from (flag, shlex.quote(json.dumps(value)))
         elif isinstance(value, list):
             yield from (flag, *map(shlex.quote, value))
-        elif value is not False:
+        else:
             yield from (flag, shlex.quote(str(value)))
 
 

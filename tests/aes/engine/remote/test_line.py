@@ -40,6 +40,7 @@ def test_a_line_for_a_cpu_listens_to_its_machine_alone() -> None:
     assert words[1:3] == ["VLLM_CPU_KVCACHE_SPACE=2", "OMP_NUM_THREADS=1"]
     assert "--host 127.0.0.1 --port 8000" in " ".join(words)
     assert "--enforce-eager" in words
+    assert "--no-enable-chunked-prefill" in words
 
 
 def test_some_layers_of_a_name_are_named_in_full() -> None:
