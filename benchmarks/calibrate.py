@@ -154,10 +154,11 @@ async def _case(task: Task, pool: Pool, config: Config, repetitions: int, second
     await _real(noted, pool, config.model_copy(update={"updates": 2}), folder / f"{task.name} warm")
     speed = await _probe(task, pool, config, seconds)
     for number in range(repetitions):
-        sync = await _real(noted, pool, config, folder / f"{task.name} sync {number}")
-        late = await _real(noted, pool, _late(config), folder / f"{task.name} async {number}")
-        rounds.append((sync, late))
-    journal = recorded(folder / f"{task.name} sync 0")
+        sides = {0: config, 1: _late(config)}
+        order = sorted(sides, reverse=number % 2 == 1)  # who goes first takes turns
+        found = {lag: await _real(noted, pool, sides[lag], folder / f"{task.name} {lag} {number}") for lag in order}
+        rounds.append((found[0], found[1]))
+    journal = recorded(folder / f"{task.name} 0 0")
     goals, played = len(task.train_goals), Played(noted.episodes)
     return Case(task.name, config, goals, len(pool.devices), speed, rounds, played, journal)
 

@@ -54,6 +54,8 @@ def run(base: Spec, lengths: Lognormal, sizes: Sizes, to: Path | None) -> None:
     """Simulate all sizes, print the table, and write it to a file. Raises ConfigError."""
     if to is not None and not to.parent.is_dir():
         raise ConfigError(f"--json {to}: there is no folder {to.parent} (make it first)")
+    if to is not None and to.is_dir():
+        raise ConfigError(f"--json {to}: is a folder (name a file in it)")
     if sizes.lags == (0,):
         raise ConfigError("--max-lag 0: that is the synchronous run itself (name a larger one to compare it with)")
     console = unclipped(Console())

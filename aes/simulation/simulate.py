@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
+import gc
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from aes.config import Config
@@ -108,7 +110,19 @@ def simulate(spec: Spec) -> Outcome:
 
     Raises ConfigError for settings that contradict each other.
     """
-    return loop.run(_simulate(spec))
+    with _collecting_seldom():
+        return loop.run(_simulate(spec))
+
+
+@contextmanager
+def _collecting_seldom() -> Iterator[None]:
+    """Thousands of tasks live at once and hardly any of them in cycles: looking for those takes a third of the time."""
+    usual = gc.get_threshold()
+    gc.set_threshold(50_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 async def _simulate(spec: Spec) -> Outcome:

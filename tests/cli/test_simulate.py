@@ -70,7 +70,7 @@ def test_discarded_work_is_told_where_stragglers_are_dropped(aes: Aes, monkeypat
         (("--prompt", "-3"), "prompt -3"),
         (("--from", "nowhere"), "no journal.jsonl"),
         (("--json", "nowhere/out.json"), "there is no folder nowhere"),
-        (("--json", "."), "cannot be written"),
+        (("--json", "."), "is a folder"),
         (("--objective", "flat"), "quadratic"),
         (("--pairs", "1"), "pairs"),
     ],
