@@ -104,6 +104,44 @@ def test_a_claim_cancelled_as_it_is_woken_leaves_the_member_to_the_next(virtual:
     virtual(main())
 
 
+def test_a_member_given_up_as_it_is_handed_out_is_not_played(virtual: Any) -> None:
+    """The clock drops it in the very moment between its being handed to a waiting player and the player's waking up."""
+
+    async def main() -> None:
+        dispatcher = Dispatcher(config(max_lag=0, on_stale="drop"), 10, lambda _: None)
+        jobs = [await dispatcher.claim() for _ in range(4)]
+        waiting = asyncio.create_task(dispatcher.claim())
+        await asyncio.sleep(0)
+        await play(dispatcher, jobs[0])
+        await play(dispatcher, jobs[1])
+        await dispatcher.give_back(jobs[2])
+        dispatcher._give_up(jobs[2].proposal, "late")
+        dispatcher._hand_out()
+        assert (await asyncio.wait_for(waiting, 1)).proposal not in {job.proposal for job in jobs}
+
+    virtual(main())
+
+
+def test_a_measurement_costs_the_same_however_many_players_wait(virtual: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> int:
+        dispatcher = Dispatcher(config(max_lag=0), 10, lambda _: None)
+        jobs = [await dispatcher.claim() for _ in range(4)]
+        waiting = [asyncio.create_task(dispatcher.claim()) for _ in range(1000)]
+        await asyncio.sleep(1)
+        asked = Counter[str]()
+        propose = dispatcher._schedule.propose
+        monkeypatch.setattr(dispatcher._schedule, "propose", lambda *a: asked.update(["propose"]) or propose(*a))
+        for job in jobs:
+            await play(dispatcher, job)
+            await asyncio.sleep(1)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        return asked["propose"]
+
+    assert virtual(main()) <= 4
+
+
 def test_idle_seconds_count_every_waiting_player(virtual: Any) -> None:
     async def main() -> float:
         dispatcher = Dispatcher(config(max_lag=0, updates=1), 10, lambda _: None)
