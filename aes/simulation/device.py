@@ -96,7 +96,7 @@ class Device:
             heapq.heappush(self._heap, (self._work + request.tokens, self._number, request))
             self._number += 1
             self._batch += 1
-            self._stop_for(self._speed.request + self._speed.prefill * request.prompt)
+            self._stop_for(self._speed.prefill * request.prompt)
         self.most = max(self.most, self._batch)
         self._arm_soon()
 

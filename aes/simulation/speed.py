@@ -49,18 +49,16 @@ class Speed:
     Attributes:
         curve: a decoding step.
         prefill: one new token of a prompt; what was there the turn before is in the prefix cache.
-        request: the fixed cost of one request, the driver's included where it runs on the same core.
         build: the adapter of one member, when it is seated.
         update: one update of the centre.
     """
 
     curve: Curve
     prefill: float = 0.0
-    request: float = 0.0
     build: float = 0.0
     update: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("prefill", "request", "build", "update"):
+        for name in ("prefill", "build", "update"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ConfigError(f"curve: {name} {getattr(self, name):g} s: no less than 0 (raise it)")

@@ -57,7 +57,7 @@ def test_more_than_its_sequences_wait_in_line() -> None:
 
 def test_a_prefill_stops_everybody() -> None:
     """The second one's prompt takes 3 s, in which the first gets nothing."""
-    speed = Speed(Curve.linear(0.1, 0.0), prefill=0.5, request=1.0)
+    speed = Speed(Curve.linear(0.1, 0.0), prefill=0.75)
     assert ends(speed, 4, [(0, 10), (3.5, 10)], prompt=4)[0] == pytest.approx([7.0, 7.5])
 
 
