@@ -8,7 +8,7 @@ from aes.simulation.scale import H100, QWEN_7B, Load, Reckoning
 from aes.simulation.speed import Curve, Speed
 
 PRESETS: dict[str, Speed] = {
-    "pocket-cpu": Speed(Curve(((1, 0.0031), (8, 0.0071), (64, 0.0274))), update=0.03),
+    "pocket-cpu": Speed(Curve(((1, 0.0025), (8, 0.0062), (64, 0.0245))), update=0.02),
     "qwen7b-h100": Reckoning(QWEN_7B, H100, Load(pairs=256)).speed,
 }
 """`pocket-cpu`: measured by benchmarks/calibrate.py (docs/simulation.md). `qwen7b-h100`: reckoned (docs/scale.md)."""
