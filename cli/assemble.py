@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from aes.config import nearest
 from aes.errors import ConfigError
-from cli import elsewhere, tasks
+from cli import elsewhere, tasks, vision
 from cli.settings import TrainSettings
 
 if TYPE_CHECKING:
@@ -97,12 +97,13 @@ def open_nouns(settings: TrainSettings) -> NounFinder:
 def describe_model(settings: TrainSettings, catalog: Catalog | None) -> BaseModel | None:
     """The model's layout, without making or loading it; None for the fake engine, or where it hangs on a catalogue.
 
-    Raises DataError.
+    Raises DataError, UsageError where a library that vLLM brought is in the way.
     """
     from aes.engine.model import BaseModel
 
     if settings.kind == "fake engine":
         return None
+    vision.check()
     if settings.kind == "other models":
         return BaseModel.inspect(settings.model)
     if catalog is None:

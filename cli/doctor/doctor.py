@@ -48,6 +48,7 @@ def _look(console: Console, log: Path, *, engine: bool) -> Iterator[Finding]:
     with console.status("importing torch"):
         finding, torch = software.torch()
     yield finding
+    yield software.torchvision()
     with console.status("importing vllm"):
         finding = software.vllm()
     yield finding

@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, requires, version
 
 from packaging.requirements import Requirement
 
+from cli import vision
 from cli.doctor.finding import Finding, in_python
 
 _IMPORT_S = 180.0
@@ -69,6 +70,13 @@ def vllm() -> Finding:
     if not well:
         return Finding("vllm", "wrong", f"{name} {found} cannot be imported: {said}", install)
     return Finding("vllm", "ok", f"{name} {found}")
+
+
+def torchvision() -> Finding:
+    """Whether torchvision is out of the way."""
+    if words := vision.misfit():
+        return Finding("torchvision", "wrong", words, vision.CURE)
+    return Finding("torchvision", "ok", "not in the way")
 
 
 def _requirements() -> list[Requirement]:

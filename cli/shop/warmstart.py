@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from cli import assemble
+from cli import assemble, vision
 from cli.settings import TrainSettings
 from cli.view.live import LiveView
 from cli.view.plain import PlainView
@@ -13,6 +13,7 @@ from cli.view.terminal import quiet
 
 def make(products: int, catalog_seed: int, *, force: bool) -> None:
     """Make the pocket policy of a generated catalogue where it is not cached (or anew), and print its folder."""
+    vision.check()
     settings = TrainSettings(products=products, catalog_seed=catalog_seed)
     with quiet() as terminal:
         console = terminal.console
