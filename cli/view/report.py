@@ -81,7 +81,9 @@ def _model(plan: Plan) -> str:
     size = f", {model.parameters / 1e6:,.1f} M parameters" if model else ""
     if settings.kind != "pocket policy":
         return settings.model + size
-    made = plan.catalog is not None and assemble.pocket_made(settings, plan.catalog)
+    if model is None or plan.catalog is None:  # a complaint says why
+        return "pocket policy"
+    made = assemble.pocket_made(settings, plan.catalog)
     return f"pocket policy{size} ({'cached' if made else 'to be warm-started first: a minute or two'})"
 
 
