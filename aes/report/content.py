@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from aes.report.figures import ArmFigures
 from aes.report.pictures import Picture
@@ -205,7 +206,8 @@ def _facts(material: Material) -> Iterator[tuple[str, str]]:
     yield "task", ", ".join(f"{key} {value}" for key, value in task.items() if key != "catalog")
     if catalog := task.get("catalog"):
         yield "catalogue hash", catalog
-    yield "engine", ", ".join(f"{key} {value}" for key, value in engine.items() if key not in ("lora", "model_digest"))
+    told = (item for item in engine.items() if item[0] not in ("lora", "model_digest"))
+    yield "engine", ", ".join(f"{key} {_plain(value)}" for key, value in told)
     if digest := engine.get("model_digest"):
         yield "model digest", digest
     if lora := engine.get("lora"):
@@ -228,7 +230,10 @@ def _facts(material: Material) -> Iterator[tuple[str, str]]:
 
 
 def _plain(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+    """A setting in words; of a path its last part, since pages are passed on and folders are nobody's business."""
+    if isinstance(value, list):
+        return ",".join(map(_plain, value))
+    return PurePath(value).name if isinstance(value, str) and value.startswith("/") else str(value)
 
 
 def _reading(arms: Sequence[ArmFigures]) -> Iterator[str]:
