@@ -50,7 +50,7 @@ def main() -> None:
     for key, value in _QUIET.items():
         os.environ.setdefault(key, value)
     try:
-        code = app(standalone_mode=False) or 0
+        code = app(prog_name="aes", standalone_mode=False) or 0
     except TyperException as error:
         print(f"aes: {_unusable(error)}", file=sys.stderr)
         code = error.exit_code
