@@ -7,7 +7,7 @@ import types
 import typing
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import typer
 from pydantic.fields import FieldInfo
@@ -15,6 +15,8 @@ from pydantic.fields import FieldInfo
 from aes.config import nearest
 from aes.errors import ConfigError, DataError
 from cli.settings import LISTS, PRESETS, TrainSettings
+
+N = TypeVar("N", int, float)
 
 PANELS = {
     "Search": "updates pairs goals estimator sigma sigma_floor lr momentum decay seed",
@@ -62,6 +64,15 @@ def read_toml(file: Path) -> dict[str, Any]:
     if unknown := [f"{key!r}{nearest(key, known)}" for key in values if key not in known]:
         raise ConfigError(f"--config {file}: unknown key {' and '.join(unknown)} (keys are flags with underscores)")
     return values
+
+
+def numbers(flag: str, text: str, kind: type[N]) -> tuple[N, ...]:
+    """The distinct values of a flag, as in 1,2,4, in their order. Raises ConfigError."""
+    try:
+        return tuple(dict.fromkeys(kind(part) for part in text.split(",")))
+    except ValueError:
+        what = "whole numbers" if kind is int else "numbers"
+        raise ConfigError(f"{flag} {text}: not {what} with commas between (as in 1,2,4)") from None
 
 
 def _option(name: str, panel: str) -> inspect.Parameter:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -18,9 +18,9 @@ from aes.simulation.lengths import Lognormal, recorded
 from aes.simulation.objective import OBJECTIVES, Objective
 from aes.simulation.presets import speed_of
 from aes.simulation.simulate import Outcome, Spec, simulate
+from cli import flags
+from cli.flags import N
 from cli.view.terminal import unclipped
-
-N = TypeVar("N", int, float)
 
 _STEPS = {"sigma": 0.1, "lr": 0.3}
 """What the objectives are climbed well with."""
@@ -103,11 +103,7 @@ def base(
 
 def numbers(flag: str, text: str, kind: type[N], least: N) -> tuple[N, ...]:
     """The distinct values of a flag, as in 1,4,8, in their order. Raises ConfigError."""
-    try:
-        values = tuple(dict.fromkeys(kind(part) for part in text.split(",")))
-    except ValueError:
-        what = "whole numbers" if kind is int else "numbers"
-        raise ConfigError(f"{flag} {text}: not {what} with commas between (as in 1,2,4)") from None
+    values = flags.numbers(flag, text, kind)
     if not all(value >= least for value in values):
         raise ConfigError(f"{flag} {text}: no less than {least} (raise it)")
     return values

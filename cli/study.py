@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from aes.engine.pool import Pool
 from aes.errors import ConfigError, DataError, EngineError
@@ -12,8 +12,9 @@ from aes.runtime import Run
 from aes.study import Arm, Grid, Study, Trial
 from aes.study import Plan as StudyPlan
 from aes.study.plan import NAME
-from cli import collector, plan, signals
+from cli import collector, flags, plan, signals
 from cli.errors import Interrupted, Refused
+from cli.flags import N
 from cli.plan import Plan
 from cli.session import GRACE, View, view_of
 from cli.settings import NOT_A_STUDYS
@@ -21,8 +22,6 @@ from cli.train import ready
 from cli.view import study as words
 from cli.view.study import StudyView
 from cli.view.terminal import quiet
-
-N = TypeVar("N", int, float)
 
 
 def study(folder: Path, given: dict[str, Any], grid: dict[str, Any], *, live: bool) -> None:
@@ -57,12 +56,7 @@ def numbers(flag: str, text: str | None, kind: type[N]) -> tuple[N, ...] | None:
     """The values of a flag, as in 1,2,4; `none` is none of them, and no flag is None. Raises ConfigError."""
     if text is None:
         return None
-    parts = [] if text.strip() in ("", "none") else text.split(",")
-    try:
-        return tuple(kind(part) for part in parts)
-    except ValueError:
-        what = "whole numbers" if kind is int else "numbers"
-        raise ConfigError(f"{flag} {text}: not {what} with commas between (as in 1,2,4; or none)") from None
+    return () if text.strip() in ("", "none") else flags.numbers(flag, text, kind)
 
 
 def _draw(folder: Path, given: dict[str, Any], grid: dict[str, Any], *, thorough: bool) -> tuple[Plan, Grid]:
